@@ -86,6 +86,32 @@ async fn name_that_the_server_joined_is_separated_with_what_was_said_under_it() 
 }
 
 #[tokio::test]
+async fn name_is_separated_only_if_both_sides_are_whole_afterwards() {
+    let told =
+        Chat::of(&["Petra Nowak lives in Ghent.", "Petra Nowak came by, and Petra likes tea.", "Carl lives in Oslo.", "Zeno likes plums."])
+            .await;
+    let separate = async |id: &str, name: &str| {
+        let query = "mutation($id: ID!, $name: String) { unmergeEntities(input: { entityId: $id, name: $name }) {
+            entity { mentionCount } from { mentionCount } factsMoved errors { code } } }";
+        told.server.graphql(query, json!({ "id": id, "name": name })).await["unmergeEntities"].clone()
+    };
+    // A message that names both has words for each.
+    let petra = separate(&told.entity("Petra Nowak").await, "Petra").await;
+    let expected = json!({ "entity": { "mentionCount": 1 }, "from": { "mentionCount": 2 }, "factsMoved": 1, "errors": [] });
+    assert_eq!(petra, expected);
+    let facts: Vec<String> = told.server.facts().await.into_iter().map(|(words, ..)| words).collect();
+    assert!(facts.contains(&"Petra LIKES tea".to_owned()), "{facts:?}");
+    // Nothing was said of Karl by this name, so nothing would be left of him.
+    let carl = told.entity("Carl").await;
+    let rename = "mutation($id: ID!) { renameEntity(input: { id: $id, name: \"Karl\" }) { errors { code } } }";
+    told.server.graphql(rename, json!({ "id": carl })).await;
+    assert_eq!(separate(&carl, "Carl").await["errors"][0]["code"], "NOTHING_STAYS");
+    // A recorded merge knows more than the name.
+    told.merge("Petra Nowak", "Zeno").await;
+    assert_eq!(separate(&told.entity("Petra Nowak").await, "Zeno").await["errors"][0]["code"], "NAME_OF_MERGE");
+}
+
+#[tokio::test]
 async fn fact_is_denied_and_ended_by_hand() {
     let told = Chat::of(&["Sarah lives in Lyon.", "Sarah uses Emacs."]).await;
     let session = told.session.clone();

@@ -88,6 +88,11 @@ pub(super) fn changes(text: &[Word], earlier: &[Word], is_next: bool) -> bool {
         || is_next && (corrects_itself(text) || changes_it(text) && (!has_time(text) || has_time(earlier)))
 }
 
+/// Whether a text changes what was said before it, without saying what that is.
+pub(super) fn is_bare_change(text: &[Word]) -> bool {
+    changes_it(text) || corrects_itself(text)
+}
+
 /// Whether a word names what is moved or given up. People move otherwise: "My sister has moved to Rome" leaves what she likes.
 fn is_thing(text: &[Word], at: usize) -> bool {
     let w = &text[at];
@@ -185,7 +190,7 @@ fn corrects_itself(text: &[Word]) -> bool {
 }
 
 /// Whether somebody changes what was spoken of just before: "Rajesh moved it to Tuesdays", "it's moved to 21 March".
-fn changes_it(text: &[Word]) -> bool {
+pub(super) fn changes_it(text: &[Word]) -> bool {
     let is_it = |w: &Word| w.plain == "it";
     let moved = |w: &Word| is_change(w) && !w.plain.ends_with("ing") && w.stem != "stop" && w.stem != "end";
     text.windows(2).any(|pair| moved(&pair[0]) && is_it(&pair[1]) || pair[0].plain == "it's" && moved(&pair[1]))

@@ -6,7 +6,7 @@ use std::collections::HashSet;
 
 use super::{
     assertion,
-    changes::changes,
+    changes::{changes, changes_it, is_bare_change},
     evidence::is_told_by,
     excerpts::shorten,
     lexicon::is_function_word,
@@ -184,18 +184,21 @@ pub(super) fn drop_replaced(facts: &mut Vec<&RankedFact>, ranked: &[RankedMessag
 /// Returns the messages that correct an earlier one: they deny a name of it and say another instead, or call off or change what it is about.
 fn corrections<'m>(earlier: &Message, ranked: &'m [RankedMessage]) -> Vec<Quote<'m>> {
     let said = words(earlier.text.as_str());
+    let is_statement = |m: &Message| m.role == Role::User && m.kind != Some(MessageKind::Question);
     let is_later = |m: &&Message| {
-        m.role == Role::User
-            && m.kind != Some(MessageKind::Question)
+        is_statement(m)
             && m.speaker == earlier.speaker
             && m.id != earlier.id
             && m.sent_at >= earlier.sent_at
             && (m.session != earlier.session || m.position > earlier.position)
     };
     let has_nearer = |m: &Message, text: &[Word]| {
-        let is_between =
-            |o: &Message| o.session == m.session && o.speaker == m.speaker && o.position > earlier.position && o.position < m.position;
-        ranked.iter().map(|r| &r.message).any(|o| is_between(o) && changes(text, &words(o.text.as_str()), true))
+        let is_between = |o: &&Message| {
+            is_statement(o) && o.session == m.session && o.speaker == m.speaker && o.position > earlier.position && o.position < m.position
+        };
+        // An earlier move of the same thing is no other thing.
+        let can_be_meant = |o: &[Word]| !is_bare_change(o) && changes(text, o, true);
+        changes_it(text) && ranked.iter().map(|r| &r.message).filter(is_between).any(|o| can_be_meant(&words(o.text.as_str())))
     };
     let corrects = |m: &&Message| {
         let text = words(m.text.as_str());

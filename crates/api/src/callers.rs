@@ -29,7 +29,7 @@ impl CallerLog {
     }
 }
 
-/// Middleware: records what is new of callers. A WebSocket does this itself, because its token may arrive later.
+/// Middleware: records what is new of callers. It stands behind the rate limit, because a record is a write. A WebSocket does this itself, because its token may arrive later.
 pub(crate) async fn log_caller(State(log): State<Arc<CallerLog>>, request: Request, next: Next) -> Response {
     let identity = request.extensions().get::<Authenticated>().map(|a| a.0.clone());
     if let Some(identity) = identity {

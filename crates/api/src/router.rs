@@ -98,8 +98,8 @@ pub fn router(state: ApiState) -> Router {
     let graphql = graphql_routes(engine, authenticator.clone(), callers.clone(), limiter.clone(), limit);
     let api = api
         .layer(from_fn_with_state(deletion_state, account_deletion::refuse_during_deletion))
-        .layer(from_fn_with_state(limiter, rate::limit_callers))
         .layer(from_fn_with_state(callers, callers::log_caller))
+        .layer(from_fn_with_state(limiter, rate::limit_callers))
         .layer(from_fn_with_state(authenticator, auth::authenticate));
     let mut api = api.merge(graphql);
     if let Some(resource) = config.login.clone().map(Arc::new) {
@@ -145,8 +145,8 @@ fn graphql_routes(
         .layer(layers::compression())
         .with_state(engine.clone())
         .merge(Router::new().route("/graphql/ws", get(graphql::open)).with_state((engine, authenticator.clone(), callers.clone())))
-        .layer(from_fn_with_state(limiter, rate::limit_callers))
         .layer(from_fn_with_state(callers, callers::log_caller))
+        .layer(from_fn_with_state(limiter, rate::limit_callers))
         .layer(from_fn_with_state(authenticator, auth::authenticate_optionally))
 }
 

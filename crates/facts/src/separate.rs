@@ -26,6 +26,8 @@ pub struct Separation<'a> {
     pub mentions: &'a [(MessageId, u32, Mention)],
     /// The entities on either side of its facts.
     pub sides: &'a [Entity],
+    /// The entities that were merged into it, with the names that they had.
+    pub merged: &'a [Entity],
 }
 
 /// Why a name cannot be separated.
@@ -35,6 +37,10 @@ pub enum NotSeparable {
     NoAlias,
     /// No message mentions the entity by it.
     NeverMentioned,
+    /// It came with a recorded merge. The undoing of the merge restores its entity.
+    Merged,
+    /// All that was said of the entity was said under it.
+    NothingStays,
 }
 
 /// Plans how to separate a name from an entity. The first entity of the plan that is not `entity` is the new one.
@@ -42,10 +48,13 @@ pub enum NotSeparable {
 /// # Errors
 /// When it is no other name of the entity, or nothing was said under it.
 pub fn separate(at: &EditContext<'_>, s: &Separation<'_>, ids: &mut dyn FnMut() -> Uuid) -> Result<KnowledgeCommit, NotSeparable> {
-    let Separation { entity, name, facts, evidence, mentions, sides } = *s;
+    let Separation { entity, name, facts, evidence, mentions, sides, merged } = *s;
     let key = EntityKey::of(name).ok_or(NotSeparable::NoAlias)?;
     let has_key = |other: &str| EntityKey::of(other).as_ref() == Some(&key);
     let name = entity.aliases.iter().find(|alias| has_key(alias)).filter(|_| !has_key(&entity.name)).ok_or(NotSeparable::NoAlias)?;
+    if merged.iter().flat_map(own_names).any(has_key) {
+        return Err(NotSeparable::Merged);
+    }
     let first = mentions.iter().filter(|(_, _, m)| has_key(&m.name)).map(|(message, _, _)| *message).min();
     let first = first.ok_or(NotSeparable::NeverMentioned)?;
 
@@ -78,6 +87,13 @@ pub fn separate(at: &EditContext<'_>, s: &Separation<'_>, ids: &mut dyn FnMut() 
         since: mentions.iter().map(|(message, _, _)| *message).collect(),
     };
     let mut plan = unmerge(at, &Undo { record: &record, survivor: entity, facts, evidence, mentions, sides }, ids);
+    let moved: usize = plan.unmerged.iter().map(|undone| undone.mentions.len()).sum();
+    let stays = |f: &Fact| [f.subject, f.object].contains(&entity.id);
+    let is_changed = |f: &Fact| plan.deleted_facts.contains(&f.id) || plan.facts.iter().any(|o| o.id == f.id);
+    let is_left = plan.facts.iter().any(stays) || facts.iter().any(|f| !is_changed(f));
+    if !entity.is_viewer && moved == mentions.len() && !is_left {
+        return Err(NotSeparable::NothingStays);
+    }
     for undone in &mut plan.unmerged {
         undone.names = LostNames::Given { keys: vec![key.clone()], hints: lost_hints.clone() };
     }

@@ -14,7 +14,7 @@ use super::edit::{EditContext, entity_event};
 use super::events::{FactEvent, fact_event};
 use super::weigh::{is_rival, reweigh};
 use recall_domain::{
-    Entity, EntityId, EntityKey, EventDraft, EventId, Evidence, Fact, FactId, FactStatus, Mention, MessageId, Ontology, Stance,
+    Entity, EntityId, EntityKey, EventDraft, EventId, Evidence, Fact, FactId, FactStatus, Mention, MessageId, Ontology, Span, Stance,
     belief::half_life,
     entity::VIEWER_NAME,
     event::{EntityChange, FactChange},
@@ -158,9 +158,13 @@ impl Undo<'_> {
     fn restored_entities(&self, mentions: &[(MessageId, u32)], at: &EditContext<'_>) -> (Entity, Entity) {
         let MergeRecord { gone, before, after, mentions: recorded, .. } = self.record;
         let messages = |places: &[(MessageId, u32)]| places.iter().map(|(m, _)| *m).collect::<HashSet<_>>();
-        let more = messages(mentions).difference(&messages(recorded)).count() as u64;
+        let later: HashSet<MessageId> = messages(mentions).difference(&messages(recorded)).copied().collect();
+        let moved: HashSet<&(MessageId, u32)> = mentions.iter().collect();
+        let stays = |(message, place, _): &&(MessageId, u32, Mention)| !moved.contains(&(*message, *place));
+        let kept: HashSet<MessageId> = self.mentions.iter().filter(stays).map(|(message, ..)| *message).collect();
+        let (more, lost) = (later.len() as u64, later.difference(&kept).count() as u64);
         let mut survivor = self.survivor.clone();
-        survivor.mention_count = survivor.mention_count.saturating_sub(gone.mention_count + more);
+        survivor.mention_count = survivor.mention_count.saturating_sub(gone.mention_count + lost);
         if survivor.aliases == after.aliases {
             survivor.aliases.clone_from(&before.aliases);
         } else {
@@ -255,14 +259,19 @@ impl Undo<'_> {
         ids: &mut dyn FnMut() -> Uuid,
     ) {
         let of_gone: HashSet<&(MessageId, u32)> = mentions.iter().collect();
-        let mut named: HashMap<MessageId, (bool, bool)> = HashMap::new();
-        for (message, place, _) in self.mentions {
-            let sides = named.entry(*message).or_default();
-            if of_gone.contains(&(*message, *place)) { sides.0 = true } else { sides.1 = true }
+        let mut named: HashMap<MessageId, Vec<(Span, bool)>> = HashMap::new();
+        for (message, place, mention) in self.mentions {
+            named.entry(*message).or_default().push((mention.span, of_gone.contains(&(*message, *place))));
         }
-        // A message that names neither side says "I".
+        // A message that names neither side says "I". Of one that names both, the names in the words of the fact count.
         let speaker = self.record.gone.is_viewer && !self.record.before.is_viewer;
-        let is_gones = |m: &MessageId| self.record.since.contains(m) && named.get(m).map_or(speaker, |(gone, stayed)| *gone && !stayed);
+        let is_gones = |e: &Evidence| {
+            let names = named.get(&e.message).map_or(&[][..], Vec::as_slice);
+            let is_inside = |span: &Span| e.span.is_some_and(|words| words.start <= span.start && span.end <= words.end);
+            let inside: Vec<bool> = names.iter().filter(|(span, _)| is_inside(span)).map(|(_, of_gone)| *of_gone).collect();
+            let counted = if inside.is_empty() { names.iter().map(|(_, of_gone)| *of_gone).collect() } else { inside };
+            self.record.since.contains(&e.message) && if counted.is_empty() { speaker } else { counted.iter().all(|of_gone| *of_gone) }
+        };
         let recorded = targets.len();
         for fact in self.facts {
             let rows = held.get(&fact.id).into_iter().flatten().copied();
@@ -272,7 +281,7 @@ impl Undo<'_> {
             };
             let rows: Vec<Evidence> = rows.filter(|e| !known(e)).cloned().collect();
             let (own, of_rivals): (Vec<Evidence>, Vec<Evidence>) = rows.into_iter().partition(|e| e.span.is_some());
-            let (theirs, ours): (Vec<Evidence>, Vec<Evidence>) = own.into_iter().partition(|e| is_gones(&e.message));
+            let (theirs, ours): (Vec<Evidence>, Vec<Evidence>) = own.into_iter().partition(|e| is_gones(e));
             let states =
                 |f: &Fact, m: &MessageId| held.get(&f.id).into_iter().flatten().any(|e| e.message == *m && e.stance == Stance::Supports);
             let states_rival = |m: &MessageId| self.rivals_of(fact, ontology).any(|r| states(r, m));

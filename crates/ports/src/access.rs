@@ -26,8 +26,9 @@ pub const MAX_FRONT_ENDS: u32 = 50;
 /// Stores which front ends users have used.
 #[async_trait]
 pub trait FrontEndStore: Send + Sync {
-    /// Records that the caller used a front end. Returns false if it did not: for a user without data, or whose data is being deleted or
-    /// was deleted lately.
+    /// Records that the caller used a front end, and returns whether it did.
+    ///
+    /// It does nothing for a user who has no data, or whose data is being deleted or was deleted lately.
     async fn note_front_end(&self, caller: &Caller, front_end: &FrontEnd, now: Timestamp) -> Result<bool, StoreError>;
     /// Returns the caller's front ends, last used first.
     async fn front_ends(&self, caller: &Caller) -> Result<Vec<UsedFrontEnd>, StoreError>;

@@ -68,9 +68,9 @@ pub struct Unmerge {
 /// The names that an entity loses when another one is separated from it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LostNames {
-    /// Those in the record of the merge, which the restored entity gets back. The record ends.
+    /// Those in the record of the merge. The restored entity gets them back, and the record is deleted.
     Recorded,
-    /// These, of which there is no record. The other entity gets its names by `keys` and `hints` of the plan.
+    /// These. There is no record of them, so `keys` and `hints` of the plan name those of the other entity.
     Given {
         /// Keys that no other name of it has.
         keys: Vec<EntityKey>,

@@ -45,14 +45,38 @@ pub fn client_json(value: &serde_json::Value, what: &'static str) -> Result<Stri
     Ok(text)
 }
 
-/// The form in which names and titles are searched: Unicode lower case without accents, independent of the database.
+/// Latin letters with accents, which searches take for their plain form. Migration 0044 has the same ones.
+///
+/// Marks of other scripts tell letters apart: Cyrillic "й" is no "и".
+const ACCENTED: [(char, &str); 19] = [
+    ('a', "àáâãäåāăą"),
+    ('c', "çćĉċč"),
+    ('d', "ď"),
+    ('e', "èéêëēĕėęě"),
+    ('g', "ĝğġģ"),
+    ('h', "ĥ"),
+    ('i', "ìíîïĩīĭį"),
+    ('j', "ĵ"),
+    ('k', "ķ"),
+    ('l', "ĺļľ"),
+    ('n', "ñńņň"),
+    ('o', "òóôõöōŏő"),
+    ('r', "ŕŗř"),
+    ('s', "śŝşš"),
+    ('t', "ţť"),
+    ('u', "ùúûüũūŭůűų"),
+    ('w', "ŵ"),
+    ('y', "ýÿŷ"),
+    ('z', "źżž"),
+];
+
+/// The form in which names and titles are searched: Unicode lower case without Latin accents, independent of the database.
 pub(crate) fn folded(text: &str) -> String {
     if text.is_ascii() {
         return text.to_ascii_lowercase();
     }
-    // Only these marks: those of other scripts are letters, such as the vowels of Devanagari.
-    let is_accent = |c: &char| ('\u{300}'..='\u{36f}').contains(c);
-    text.to_lowercase().nfd().filter(|c| !is_accent(c)).nfc().collect()
+    let plain = |c: char| ACCENTED.iter().find(|(_, accented)| accented.contains(c)).map_or(c, |(plain, _)| *plain);
+    text.to_lowercase().nfc().map(plain).collect()
 }
 
 /// The text that entity searches look in: all names as [`folded`], one a line.
@@ -80,6 +104,25 @@ mod tests {
             assert_eq!(folded(&folded(name)), form);
         }
         assert_eq!(search_text("Zoë", &["Zoé B.".to_owned()]), "zoe\nzoe b.");
+    }
+
+    #[test]
+    fn migrations_fold_the_same_letters() {
+        let sqlite = include_str!("../../../migrations/sqlite/0044_accents.sql");
+        let postgres = include_str!("../../../migrations/postgres/0044_accents.sql");
+        let pairs: Vec<(char, char)> =
+            ACCENTED.iter().flat_map(|(plain, accented)| accented.chars().map(|letter| (letter, *plain))).collect();
+        for (letter, plain) in &pairs {
+            assert!(sqlite.contains(&format!("'{letter}', '{plain}'")), "{letter}");
+        }
+        assert_eq!(sqlite.matches("replace(").count(), 2 * pairs.len());
+        let lists: Vec<&str> = postgres.split('\'').filter(|part| part.chars().count() == pairs.len()).collect();
+        for pair in lists.chunks(2) {
+            let mut migrated: Vec<(char, char)> = pair[0].chars().zip(pair[1].chars()).collect();
+            migrated.sort_by_key(|(letter, _)| pairs.iter().position(|(known, _)| known == letter));
+            assert_eq!(migrated, pairs);
+        }
+        assert_eq!(lists.len(), 4);
     }
 
     #[test]

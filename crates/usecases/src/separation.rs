@@ -77,15 +77,16 @@ impl UseCases {
         let record = if name.is_none() { Some(self.record_of_merge(caller, id, &survivor).await?) } else { None };
         let known = self.known_of(caller, &survivor, record.as_ref().map_or(&[], |r| &r.facts)).await?;
         let Known { facts, evidence, mentions, sides, sessions } = &known;
+        let merged = if record.is_none() { self.merged_entities(caller, survivor.id).await? } else { Vec::new() };
         let session = sessions.first().copied().ok_or(UseCaseError::NotFound { noun: "entity" })?;
         let mut fresh = || self.parts.ids.fresh();
         let at = EditContext { version, session, ontology: &self.parts.ontology, now: self.now() };
         let plan = match (&record, &name) {
             (Some(record), _) => unmerge(&at, &Undo { record, survivor: &survivor, facts, evidence, mentions, sides }, &mut fresh),
             (None, name) => {
-                let name = name.as_deref().unwrap_or_default();
-                separate(&at, &Separation { entity: &survivor, name, facts, evidence, mentions, sides }, &mut fresh)
-                    .map_err(cannot_separate)?
+                let (name, merged) = (name.as_deref().unwrap_or_default(), &merged);
+                let separation = Separation { entity: &survivor, name, facts, evidence, mentions, sides, merged };
+                separate(&at, &separation, &mut fresh).map_err(cannot_separate)?
             }
         };
         let recorded = record.as_ref().map_or(&[][..], |r| &r.evidence);
@@ -106,6 +107,16 @@ impl UseCases {
             let message = "No merge of this entity is recorded. `Entity.merged` lists those that can be undone.";
             UseCaseError::invalid("NOT_MERGED", "entityId", message)
         })
+    }
+
+    /// Returns the entities that were merged into this one, as they were before.
+    async fn merged_entities(&self, caller: &Caller, id: EntityId) -> Result<Vec<Entity>, UseCaseError> {
+        let store = &self.parts.store;
+        let mut entities = Vec::new();
+        for (_, merged) in store.merged_into(caller, &[id]).await? {
+            entities.extend(store.merge_record(caller, merged.entity).await?.map(|record| record.gone));
+        }
+        Ok(entities)
     }
 
     async fn known_of(&self, caller: &Caller, entity: &Entity, recorded: &[Fact]) -> Result<Known, UseCaseError> {
@@ -134,6 +145,8 @@ fn cannot_separate(reason: NotSeparable) -> UseCaseError {
     let (code, message) = match reason {
         NotSeparable::NoAlias => ("NOT_AN_ALIAS", "The entity has no such other name. `Entity.aliases` lists its other names."),
         NotSeparable::NeverMentioned => ("NAME_NOT_MENTIONED", "No message mentions it by this name, so there is nothing to separate."),
+        NotSeparable::Merged => ("NAME_OF_MERGE", "This name came with a merge. Undo the merge instead; `Entity.merged` lists it."),
+        NotSeparable::NothingStays => ("NOTHING_STAYS", "All that was said of it was said under this name. Rename it instead."),
     };
     UseCaseError::invalid(code, "name", message)
 }

@@ -57,6 +57,8 @@ def test_memory_is_corrected(recall: Recall, new_session: Callable[[], str]) -> 
     fact = recall.assert_fact(session_id, "Nadia", "LIVES_IN", "Lisbon", subject_type="PERSON")
     assert recall.retract_fact(fact.id).status == "RETRACTED"
     assert recall.restore_fact(fact.id).status == "ACTIVE"
+    denied = recall.assert_fact(session_id, "Nadia", "LIVES_IN", "Lisbon", stance="OPPOSES", reason="Her sister told me.")
+    assert denied.id == fact.id and denied.belief < fact.belief
     renamed = recall.rename_entity(fact.subject.id, "Nadia Costa")
     assert renamed.aliases == ("Nadia",)
     other = recall.assert_fact(session_id, "Nadja", "LIVES_IN", "Porto", subject_type="PERSON")

@@ -61,7 +61,7 @@ export interface AssertFactInput {
   subjectType?: EntityType | null;
   /** The type of the object, used if the entity is new. */
   objectType?: EntityType | null;
-  /** Whether the viewer states the fact, denies it, or says that it has ended. */
+  /** Whether the viewer states the fact, denies it, or says that it has ended. A fact that is not known yet is created with this evidence, so that a later statement meets it. */
   stance?: EvidenceStance;
   /** Why it is stated, up to 500 bytes. It is kept behind the statement in the message that is the evidence. No fact is read from it, but answers can quote it. */
   reason?: string | null;
@@ -806,7 +806,7 @@ export interface FactFilter {
   minBelief?: number | null;
   /** The fact was known and held at this time, by the messages until then: it compares `statedAt` and `endStatedAt`. */
   asOf?: DateTime | null;
-  /** The fact held at one of these times and not at the other, by `statedAt` and `endStatedAt`: it was learned, ended or retracted between them. */
+  /** The fact held at one of these times and not at the other, by `statedAt` and `endStatedAt`: it was learned, ended or retracted between them. In contrast to `asOf`, a retracted fact held until its retraction. A fact that was only denied held at no time. */
   differsBetween?: TimeSpanInput | null;
   /** Each word of this text is in the name of the subject or object, in the value, or in the phrase of the relation. */
   text?: string | null;
@@ -900,7 +900,7 @@ export interface FrontEnd {
   kind: FrontEndKind;
   /** When it was first used. */
   firstUsedAt: DateTime;
-  /** When it was last used, to the minute. */
+  /** When it last sent a request, to the minute. An open WebSocket or stream counts when it is opened. */
   lastUsedAt: DateTime;
 }
 

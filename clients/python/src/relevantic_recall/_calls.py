@@ -13,7 +13,7 @@ from .document_models import Chunk, Comparison, ComparisonReport, Document, Docu
 from .errors import NotFound, make_error
 from .models import (
     Answer, Context, Entity, EntityType, Evidence, Fact, FactStatus, Forgotten, ImportedMessage, Message, Page,
-    Resolution, RetrievalMethod, Role, Session, Viewer,
+    Resolution, RetrievalMethod, Role, Session, Stance, Viewer,
 )  # fmt: skip
 
 T = TypeVar("T")
@@ -220,10 +220,12 @@ def assert_fact(
     object_type: EntityType | None,
     value: str | None,
     label: str | None,
+    stance: Stance,
+    reason: str | None,
 ) -> Call[Fact]:
     stated = _given(
         sessionId=session_id, subject=subject, relation=relation, object=object, subjectType=subject_type, objectType=object_type,
-        value=None if value is None else _given(text=value, label=label),
+        value=None if value is None else _given(text=value, label=label), stance=stance, reason=reason,
     )  # fmt: skip
     return Call(documents.ASSERT_FACT, {"input": stated}, lambda data: Fact.parse(_payload(data, "assertFact", "fact")), safe=False)
 

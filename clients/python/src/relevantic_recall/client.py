@@ -23,7 +23,7 @@ from .documents import Comparisons, Documents
 from .errors import RecallError, make_error
 from .models import (
     Answer, Context, Entity, EntityType, Event, Evidence, Fact, FactStatus, Forgotten, ImportedMessage, Message, Page,
-    Resolution, RetrievalMethod, Role, Session, Viewer,
+    Resolution, RetrievalMethod, Role, Session, Stance, Viewer,
 )  # fmt: skip
 
 S = TypeVar("S")
@@ -306,12 +306,15 @@ class Recall:
         object_type: EntityType | None = None,
         value: str | None = None,
         label: str | None = None,
+        stance: Stance = "SUPPORTS",
+        reason: str | None = None,
     ) -> Fact:
         """Records a fact that the user states directly. `relation`: a name of the ontology, such as `LIVES_IN`.
 
         A relation with values takes `value` instead of `object`: "7", "12 kg", "€1,200". `label` says what it measures.
+        `stance`: `OPPOSES` denies the fact, `ENDS` says that it no longer holds. `reason` is kept with the statement; no fact is read from it.
         """
-        return self._run(calls.assert_fact(session_id, subject, relation, object, subject_type, object_type, value, label))
+        return self._run(calls.assert_fact(session_id, subject, relation, object, subject_type, object_type, value, label, stance, reason))
 
     def retract_fact(self, id: str) -> Fact:
         """Retracts a fact. It stays readable but no longer counts, until it is restored or stated again."""

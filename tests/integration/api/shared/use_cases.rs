@@ -70,6 +70,7 @@ async fn every_use_case_refuses_shared_reader() {
         c.merge_entities(reader, entity, entity).await.map(drop),
         c.preview_merge(reader, entity, entity).await.map(drop),
         c.separate_entities(reader, entity, None).await.map(drop),
+        c.preview_separation(reader, entity, Some("Eve")).await.map(drop),
         c.erase_everything(reader).await.map(drop),
     ];
     for refusal in refusals {

@@ -26,7 +26,7 @@ function rights(): { maySend: boolean; isReadOnly: boolean } {
   const [wanted, open] = [awaited.value, memory.value];
   if (!wanted) return { maySend: open !== null, isReadOnly: open !== null && !mayWrite(open.shared) };
   const listed = sessions.value.find(({ id }) => id === wanted.id);
-  return { maySend: wanted.isNew || (open !== null && listed !== undefined), isReadOnly: listed !== undefined && !mayWrite(listed.shared) };
+  return { maySend: wanted.isNew !== null || (open !== null && listed !== undefined), isReadOnly: listed !== undefined && !mayWrite(listed.shared) };
 }
 
 export function Composer() {

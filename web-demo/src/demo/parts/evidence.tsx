@@ -52,7 +52,7 @@ function Objections({ fact }: { fact: Loaded }) {
     // Not disabled meanwhile: a disabled button loses the focus.
     if (busy) return;
     void run(async () => {
-      await assertKnown(client, fact, await sessionOf(fact.evidence.nodes), stance);
+      await assertKnown(client, fact, await sessionOf(fact.evidence.nodes, fact.shared), stance);
       setOpen(false);
     });
   };

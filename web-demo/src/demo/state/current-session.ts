@@ -11,8 +11,15 @@ import { navigate, route, sessionHref } from "./route.ts";
 
 export const sessionId = signal<string | null>(null);
 export const memory = signal<Memory | null>(null);
-/** The session that the user has asked for, until the page shows it. `id`: null until the server has created it. `isNew`: the list may not have it yet. */
-export const awaited = signal<{ readonly id: string | null; readonly isNew: boolean } | null>(null);
+/** A session that the user has asked for. */
+export interface Awaited {
+  /** null: the server has not created it yet. */
+  readonly id: string | null;
+  /** What kind of session is new; the list may not have it yet. null: it is an older session. */
+  readonly isNew: "own" | "shared" | null;
+}
+/** The session that the user has asked for, until the page shows it. */
+export const awaited = signal<Awaited | null>(null);
 /** The session that the user writes to: the one asked for, although the page still shows the one before. */
 export const writtenTo = computed(() => (awaited.value ? awaited.value.id : sessionId.value));
 /** State of the open session's stream. */

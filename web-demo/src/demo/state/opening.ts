@@ -2,7 +2,7 @@
 import { batch } from "@preact/signals";
 import { RecallError } from "@relevantic/recall";
 import { Head } from "../generated/operations.ts";
-import { awaited, connection, highlight, memory, missing, openFact, sessionId, wantedMessage } from "./current-session.ts";
+import { awaited, type Awaited, connection, highlight, memory, missing, openFact, sessionId, wantedMessage } from "./current-session.ts";
 import { isUnreachable } from "./errors.ts";
 import { client, loginMethods } from "./login.ts";
 import { Memory } from "./memory.ts";
@@ -45,14 +45,15 @@ function showMissing(id: string) {
 
 /** Creates a session and opens it. Reuses the open session if it is empty. */
 export async function newSession(shared = false): Promise<void> {
+  const isNew = shared ? "shared" : "own";
   // A second press means the same session.
-  if (awaited.value?.isNew) return;
+  if (awaited.value?.isNew === isNew) return;
   const from = route.value;
   const show = (id: string) => (from.page === "home" ? redirect : navigate)(sessionHref(id));
   const current = sessions.value.find((s) => s.id === sessionId.value && s.shared === shared);
   if (current && memory.value?.messages.size === 0) return show(current.id);
   // What is written from now on is for the new session.
-  const wanted = { id: null, isNew: true };
+  const wanted: Awaited = { id: null, isNew };
   awaited.value = wanted;
   let id: string;
   try {
@@ -60,15 +61,16 @@ export async function newSession(shared = false): Promise<void> {
   } catch (error) {
     reportProblem(error);
     if (awaited.value === wanted) awaited.value = null;
-    return unsendEarly();
+    return unsendEarly(wanted);
   }
-  sendEarly(id);
-  // The user may have gone elsewhere meanwhile.
-  const isWanted = () => route.value === from;
-  if (isWanted()) awaited.value = { id, isNew: true };
+  sendEarly(wanted, id);
+  // The user may have gone elsewhere meanwhile, or have asked for another session.
+  const created: Awaited = { id, isNew };
+  if (awaited.value === wanted) awaited.value = route.value === from ? created : null;
   await refreshSessions().catch(reportProblem);
-  if (isWanted()) show(id);
-  else if (awaited.value?.isNew) awaited.value = null;
+  if (awaited.value !== created) return;
+  if (route.value === from) show(id);
+  else awaited.value = null;
 }
 
 class SessionOpener {
@@ -112,7 +114,7 @@ class SessionOpener {
   /** Opens a session. The previous one stays usable until the new one is loaded. */
   async open(id: string): Promise<void> {
     this.#id = id;
-    awaited.value = id === sessionId.value ? null : { id, isNew: false };
+    awaited.value = id === sessionId.value ? null : { id, isNew: null };
     if (knownAt.value !== null) return this.#openCopy(id);
     try {
       await this.#openPresent(id);

@@ -1,6 +1,6 @@
 // Messages that the user writes, until the server has stored them.
 import { signal } from "@preact/signals";
-import { awaited, memory, sessionId, writtenTo } from "./current-session.ts";
+import { awaited, type Awaited, memory, sessionId, writtenTo } from "./current-session.ts";
 import { draftOf, setDraft } from "./drafts.ts";
 import { client } from "./login.ts";
 import { knownAt, watch } from "./offline.ts";
@@ -24,14 +24,14 @@ export const sentMessages = signal(0);
 /** 128 random bits. `crypto.randomUUID` does not exist on pages that another machine serves without TLS. */
 const uniqueId = () => [...crypto.getRandomValues(new Uint8Array(16))].map((b) => b.toString(16).padStart(2, "0")).join("");
 
-/** Messages for the session that the server is creating. */
-export const early = signal<ReadonlyArray<{ readonly text: string; readonly answerFrom: AnswerFrom | undefined }>>([]);
+/** Messages for sessions that the server is creating. */
+export const early = signal<ReadonlyArray<{ readonly session: Awaited; readonly text: string; readonly answerFrom: AnswerFrom | undefined }>>([]);
 
 /** `answerFrom`: what the answer may use. */
 export async function send(text: string, answerFrom?: AnswerFrom): Promise<void> {
   const [id, user] = [writtenTo.value, start.value?.viewer.id];
   if (user === undefined) return;
-  if (awaited.value && id === null) early.value = [...early.value, { text, answerFrom }];
+  if (awaited.value && id === null) early.value = [...early.value, { session: awaited.value, text, answerFrom }];
   else if (id) await sendTo(id, user, text, answerFrom);
 }
 
@@ -43,17 +43,22 @@ async function sendTo(id: string, user: string, text: string, answerFrom: Answer
   await sender.send(id);
 }
 
+/** Returns what was written for a new session, and leaves what was written for others. */
+function takeEarly(session: Awaited) {
+  const taken = early.value.filter((message) => message.session === session);
+  early.value = early.value.filter((message) => message.session !== session);
+  return taken;
+}
+
 /** Sends what was written for a new session, which now has its id. */
-export function sendEarly(id: string): void {
-  const [messages, user] = [early.value, start.value?.viewer.id];
-  early.value = [];
+export function sendEarly(session: Awaited, id: string): void {
+  const [messages, user] = [takeEarly(session), start.value?.viewer.id];
   if (user !== undefined) for (const { text, answerFrom } of messages) void sendTo(id, user, text, answerFrom);
 }
 
 /** Puts what was written for a session that could not be created back into the message field. */
-export function unsendEarly(): void {
-  const texts = early.value.map(({ text }) => text);
-  early.value = [];
+export function unsendEarly(session: Awaited): void {
+  const texts = takeEarly(session).map(({ text }) => text);
   const draft = [...texts, draftOf(null)].filter(Boolean).join("\n");
   setDraft(null, "");
   setDraft(sessionId.value, [draftOf(sessionId.value), draft].filter(Boolean).join("\n"));

@@ -45,9 +45,14 @@ export async function homeSession(): Promise<string> {
 
 type Said = { readonly message: { readonly role: string; readonly session: { readonly id: string } } };
 
-/** The session of the latest message about a fact. A document takes no statements. */
-export const sessionOf = async (evidence: readonly Said[]): Promise<string> =>
-  evidence.find(({ message }) => message.role !== "DOCUMENT")?.message.session.id ?? homeSession();
+/** The session of the latest message about a fact. A document takes no statements, and an own session none about shared memory. */
+export async function sessionOf(evidence: readonly Said[], shared: boolean): Promise<string> {
+  const said = evidence.find(({ message }) => message.role !== "DOCUMENT")?.message.session.id;
+  if (said !== undefined || !shared) return said ?? homeSession();
+  const open = sessions.value.find((s) => s.shared);
+  if (!open) throw new RecallError("NO_SHARED_SESSION", "Only a shared document says this. Create a shared session first, which takes the statement.", 200);
+  return open.id;
+}
 
 /** States something. Without a stance, that it is so. */
 export function assertStatement(on: RecallClient, { subjectType, objectType, ...said }: Statement, sessionId: string, { stance, reason = "" }: { stance?: EvidenceStance; reason?: string } = {}) {

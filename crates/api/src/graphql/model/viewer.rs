@@ -33,7 +33,7 @@ pub(crate) struct FrontEndNode {
     kind: FrontEndKind,
     /// When it was first used.
     first_used_at: Timestamp,
-    /// When it was last used, to the minute.
+    /// When it last sent a request, to the minute. An open WebSocket or stream counts when it is opened.
     last_used_at: Timestamp,
 }
 

@@ -30,7 +30,8 @@ pub(crate) struct AssertFactInput {
     subject_type: Option<EntityType>,
     /// The type of the object, used if the entity is new.
     object_type: Option<EntityType>,
-    /// Whether the viewer states the fact, denies it, or says that it has ended.
+    /// Whether the viewer states the fact, denies it, or says that it has ended. A fact that is not known yet is created with this
+    /// evidence, so that a later statement meets it.
     #[graphql(default_with = "EvidenceStance::Supports")]
     stance: EvidenceStance,
     /// Why it is stated, up to 500 bytes. It is kept behind the statement in the message that is the evidence. No fact is read from it, but answers can quote it.

@@ -139,14 +139,17 @@ impl SessionMutations {
         let s = scope(ctx)?;
         let update = async {
             let (id, update) = input.read()?;
-            let actions = match update.title {
-                Some(_) => [AuditAction::SessionRenamed, AuditAction::SharedSessionRenamed],
-                None => [AuditAction::SessionUpdated, AuditAction::SharedSessionUpdated],
-            };
+            let is_renamed = update.title.is_some();
+            let is_updated = [update.pinned, update.archived, update.paused].iter().any(Option::is_some);
             let update = &update;
             let change = |caller| async move { s.usecases.update_session(&caller, id, update.clone()).await.map_err(ApiError::from) };
             let (session, memory) = s.change(&[ResourceId::Session(id)], change).await.map_err(|e| e.at("input.sessionId"))?;
-            audit_change(ctx, memory, actions, id).await?;
+            if is_renamed {
+                audit_change(ctx, memory, [AuditAction::SessionRenamed, AuditAction::SharedSessionRenamed], id).await?;
+            }
+            if is_updated {
+                audit_change(ctx, memory, [AuditAction::SessionUpdated, AuditAction::SharedSessionUpdated], id).await?;
+            }
             Ok(SessionNode(session, memory.clone()))
         };
         let (session, errors) = split_user_errors(update.await)?;

@@ -37,7 +37,7 @@ async function previewSplit(part: Part): Promise<Preview> {
 function countsText(preview: Loaded<Preview | null>, name: string): string {
   if (preview.phase === "failed") return "The preview could not be loaded.";
   if (preview.phase === "loading" || preview.value === null) return "Counting what moves…";
-  return "counts" in preview.value ? describeSplit(preview.value.counts, name) : "Nothing: the server refuses this.";
+  return "counts" in preview.value ? describeSplit(preview.value.counts, name) : "Nothing can move.";
 }
 
 /** `first`: the merge that is chosen at first. */

@@ -167,7 +167,7 @@ export class Steering {
 
   async #sessionOf(fact: KnownFact): Promise<string> {
     const { fact: found } = await this.#parts.client.graphql(FactEvidencePage, { id: fact.id, after: null });
-    return sessionOf(found?.evidence.nodes ?? []);
+    return sessionOf(found?.evidence.nodes ?? [], fact.shared);
   }
 
   #done(text: string, label: string | null = null, undo?: () => Promise<string>, key?: string) {

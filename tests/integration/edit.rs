@@ -101,6 +101,14 @@ async fn name_is_separated_only_if_both_sides_are_whole_afterwards() {
     assert_eq!(petra, expected);
     let facts: Vec<String> = told.server.facts().await.into_iter().map(|(words, ..)| words).collect();
     assert!(facts.contains(&"Petra LIKES tea".to_owned()), "{facts:?}");
+    // A description goes with the name that was described.
+    told.say("Vera Klein works at Siemens.").await;
+    told.say("Vera is my neighbour.").await;
+    separate(&told.entity("Vera Klein").await, "Vera").await;
+    let query = "{ entities(filter: { text: \"vera\" }) { nodes { name description } } }";
+    let described = told.server.graphql(query, json!({})).await["entities"]["nodes"].clone();
+    let of = |name: &str| described.as_array().unwrap().iter().find(|e| e["name"] == name).unwrap()["description"].clone();
+    assert_eq!((of("Vera"), of("Vera Klein")), (json!("neighbour"), Value::Null), "{described:#}");
     // Nothing was said of Karl by this name, so nothing would be left of him.
     let carl = told.entity("Carl").await;
     let rename = "mutation($id: ID!) { renameEntity(input: { id: $id, name: \"Karl\" }) { errors { code } } }";
@@ -133,6 +141,29 @@ async fn fact_is_denied_and_ended_by_hand() {
     assert_eq!(ended["status"], "ENDED", "{ended:#}");
     let confirmed = state("Lyon", "LIVES_IN", "SUPPORTS").await;
     assert!(confirmed["belief"].as_f64().unwrap() > 0.55, "{confirmed:#}");
+}
+
+#[tokio::test]
+async fn sentences_that_deny_a_fact_are_no_statement_of_it() {
+    let told = Chat::of(&["Rita lives in Faro.", "Rita uses Emacs.", "Rita likes tea."]).await;
+    told.say("I deny that Rita lives in Faro.").await;
+    told.say("It is no longer true that Rita uses Emacs.").await;
+    told.say("It's not true that Rita likes tea.").await;
+    told.say("It is false that Rita likes chess.").await;
+    let facts = told.server.facts().await;
+    let find = |words: &str| facts.iter().find(|(w, ..)| w == words).unwrap_or_else(|| panic!("{facts:?}"));
+    assert!(find("Rita LIVES_IN Faro").2 < 0.55, "{facts:?}");
+    assert_eq!(find("Rita USES Emacs").3, "ENDED", "{facts:?}");
+    assert_ne!(find("Rita LIKES tea").3, "ENDED", "{facts:?}");
+    let (_, _, belief, status) = find("Rita LIKES tea");
+    assert!(*belief < 0.55 || status == "RETRACTED", "{facts:?}");
+    assert!(facts.iter().all(|(w, _, belief, _)| w != "Rita LIKES chess" || *belief < 0.5), "{facts:?}");
+    // A beginning that is later than the first statement is none.
+    told.say_at("Anna is my neighbour.", Some("2026-03-02T12:00:00Z")).await;
+    told.say_at("I met Anna yesterday.", Some("2026-06-02T12:00:00Z")).await;
+    let query = "{ facts(filter: { relation: \"KNOWS\" }) { nodes { validFrom validFromPrecision } } }";
+    let known = told.server.graphql(query, json!({})).await;
+    assert_eq!(known["facts"]["nodes"][0]["validFromPrecision"], "UNKNOWN", "{known:#}");
 }
 
 #[tokio::test]

@@ -48,6 +48,10 @@ actions! {
     SessionRenamed = "session.renamed",
     /// A session was pinned or archived, or remembering was paused in it, or the reverse.
     SessionUpdated = "session.updated",
+    /// A fact was denied by hand.
+    FactDenied = "fact.denied",
+    /// A fact was said by hand to have ended.
+    FactEnded = "fact.ended",
     /// A fact was retracted by hand.
     FactRetracted = "fact.retracted",
     /// The retraction of a fact was undone.

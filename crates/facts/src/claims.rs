@@ -6,6 +6,7 @@ use uuid::Uuid;
 
 use super::{
     decide::KnownFacts,
+    denials::denied_as,
     message_entities::MessageEntities,
     resolve::{cues::NameCues, roles::RoleClass},
     statement::Statement,
@@ -65,6 +66,9 @@ impl MessageEntities {
         let mut claims: Vec<ResolvedClaim> = Vec::new();
         for c in &s.extraction.facts {
             let Some(mut claim) = self.claim(c, s.at, ontology) else { continue };
+            if claim.stance == Stance::Supports {
+                claim.stance = denied_as(s.text.as_str(), claim.span).unwrap_or(claim.stance);
+            }
             if s.is_of_document() {
                 claim.weaken();
             }

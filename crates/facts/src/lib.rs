@@ -8,6 +8,7 @@ pub mod adopt;
 mod change_signs;
 mod claims;
 mod decide;
+mod denials;
 pub mod edit;
 mod events;
 pub mod forget;

@@ -58,12 +58,21 @@ pub fn separate(at: &EditContext<'_>, s: &Separation<'_>, ids: &mut dyn FnMut() 
     let first = mentions.iter().filter(|(_, _, m)| has_key(&m.name)).map(|(message, _, _)| *message).min();
     let first = first.ok_or(NotSeparable::NeverMentioned)?;
 
-    let before = Entity { aliases: entity.aliases.iter().filter(|alias| !has_key(alias)).cloned().collect(), ..entity.clone() };
+    // A description goes with the mentions that gave it.
+    let described = |of_name: bool| {
+        mentions.iter().rev().filter(move |(_, _, m)| has_key(&m.name) == of_name).find_map(|(_, _, m)| m.description.clone())
+    };
+    let is_lost = entity.description.is_some() && described(true) == entity.description && described(false) != entity.description;
+    let before = Entity {
+        aliases: entity.aliases.iter().filter(|alias| !has_key(alias)).cloned().collect(),
+        description: if is_lost { described(false) } else { entity.description.clone() },
+        ..entity.clone()
+    };
     let new = Entity {
         id: EntityId(ids()),
         name: name.clone(),
         aliases: Vec::new(),
-        description: None,
+        description: described(true),
         mention_count: 0,
         is_viewer: false,
         first_message: Some(first),

@@ -159,7 +159,10 @@ pub fn apply(fact: &mut Fact, stance: Stance, at: Timestamp, confidence: f64, ha
 pub fn keep_period(fact: &mut Fact, stance: Stance, told: &SaidPeriod, is_restored: bool) {
     let known = if is_restored { SaidPeriod::default() } else { std::mem::take(&mut fact.said_period) };
     let ends = stance == Stance::Ends && fact.status == FactStatus::Ended;
-    let from = if stance == Stance::Supports || ends { better(known.from, told.from.clone(), false) } else { known.from };
+    // "I met Anna yesterday" is no beginning of what was known before.
+    let is_possible = |from: &ValueDate| fact.valid_from.is_none_or(|stated| from.as_str() <= stated.date_naive().to_string().as_str());
+    let told_from = told.from.clone().filter(|from| is_possible(from));
+    let from = if stance == Stance::Supports || ends { better(known.from, told_from, false) } else { known.from };
     let to = if ends { better(known.to, told.to.clone(), true) } else { known.to };
     let is_inverted =
         |to: &ValueDate| from.as_ref().is_some_and(|from| to.as_str() < from.as_str() && !from.as_str().starts_with(to.as_str()));

@@ -160,6 +160,8 @@ async fn audit_log_records_how_users_steer_their_memory() {
     };
     let (likes, john, johnny) = (id("facts", "relation", "LIKES"), id("entities", "name", "John"), id("entities", "name", "Johnny"));
     for (mutation, input) in [
+        ("assertFact", json!({ "sessionId": session, "subject": "John", "relation": "LIKES", "object": "Mary" })),
+        ("assertFact", json!({ "sessionId": session, "subject": "John", "relation": "LIKES", "object": "Mary", "stance": "OPPOSES" })),
         ("retractFact", json!({ "id": likes })),
         ("restoreFact", json!({ "id": likes })),
         ("renameEntity", json!({ "id": john, "name": "John B." })),
@@ -183,6 +185,7 @@ async fn audit_log_records_how_users_steer_their_memory() {
         log.as_array().unwrap().iter().map(|e| (text(&e["action"]), e["target"].as_str().map(str::to_owned))).collect();
     told.reverse();
     let expected = [
+        ("fact.denied", Some(&likes)),
         ("fact.retracted", Some(&likes)),
         ("fact.restored", Some(&likes)),
         ("entity.renamed", Some(&john)),

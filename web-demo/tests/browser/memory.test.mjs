@@ -301,8 +301,14 @@ test("by keyboard, a fact is denied, which lowers its belief, then ends, and the
   await waitForElement(page.locator(".history", { hasText: "ended by you" }), "the statement that ended it");
   await until(() => hasFocus(button(tab, "Restore")), "the focus on what is left to do");
   assert.equal(await status(tab, "Theodora", "chess"), "ACTIVE");
-  await button(tab, "Restore").press("Enter");
+  // Unlike Restore, Undo leaves the fact as old as it was.
+  await undoBar(tab).getByRole("listitem").filter({ hasText: "Ended: Theodora likes tea." }).getByRole("button", { name: "Undo" }).press("Enter");
   await until(async () => (await status(tab, "Theodora", "tea")) === "ACTIVE", "the fact again");
+  await until(async () => !(await page.locator(".history").innerText()).includes("ended by you"), "the statement to be gone");
+  await button(tab, "No longer true").press("Enter");
+  await until(async () => (await status(tab, "Theodora", "tea")) === "ENDED", "the end");
+  await button(tab, "Restore").press("Enter");
+  await until(async () => (await status(tab, "Theodora", "tea")) === "ACTIVE", "the fact stated again");
   assert.deepEqual(tab.problems, []);
   await tab.context.close();
 });

@@ -463,13 +463,14 @@ test("what is written after \"New session\" goes to the new session on a slow li
   // Each step of the opening takes its time: the creation, the list and the messages.
   for (const operation of ["mutation CreateSession", "query Sessions", "query Head"]) await slowDown(page, operation, 900);
   await page.getByRole("button", { name: "New session", exact: true }).click();
-  await until(async () => (await field.inputValue()) === "", "the field of the new session");
-  for (const text of ["Carla likes tea.", "Carla likes chess."]) {
-    await field.fill(text);
-    await page.keyboard.press("Enter");
-    // The second is written when the session has been created, and is not yet open.
-    await new Promise((resolve) => setTimeout(resolve, 1200));
-  }
+  // Nobody looks for the field first.
+  await page.keyboard.type("Carla likes tea.");
+  await page.keyboard.press("Enter");
+  // The second is written when the session has been created, and is not yet open.
+  await new Promise((resolve) => setTimeout(resolve, 1200));
+  await field.fill("Carla likes chess.");
+  await page.keyboard.press("Enter");
+  await new Promise((resolve) => setTimeout(resolve, 1200));
   await field.fill("A draft of the new session");
   const id = await until(() => page.evaluate((before) => { const now = /#\/s\/(.+)/.exec(location.hash)?.[1]; return now !== before && now; }, old), "the new session");
   await waitForElement(messageWith(page, "Carla likes chess."), "the messages in the new session");

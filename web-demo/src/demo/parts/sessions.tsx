@@ -47,7 +47,9 @@ export function Sessions({ onChoose, onOpen }: Props) {
   const words = text?.trim() ?? "";
   const begin = (isShared: boolean) => {
     onChoose();
+    // At once: what is typed now is for the new session.
     void newSession(isShared).then(focusMessageField);
+    focusMessageField();
   };
   return (
     <nav aria-label="Sessions">

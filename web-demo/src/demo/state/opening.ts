@@ -35,10 +35,16 @@ export function disconnectSession(): () => void {
   return () => { if (id) void opener.open(id); };
 }
 
+/** Nobody waits for a session any more. Another one may have been asked for meanwhile. */
+function endWait(id: string) {
+  if (awaited.value?.id === id) awaited.value = null;
+}
+
 function showMissing(id: string) {
   dropSession(id);
   closeSession();
-  connection.value = awaited.value = null;
+  endWait(id);
+  connection.value = null;
   notKept.value = null;
   missing.value = id;
 }
@@ -64,13 +70,14 @@ export async function newSession(shared = false): Promise<void> {
     return unsendEarly(wanted);
   }
   sendEarly(wanted, id);
-  // The user may have gone elsewhere meanwhile, or have asked for another session.
   const created: Awaited = { id, isNew };
-  if (awaited.value === wanted) awaited.value = route.value === from ? created : null;
+  // The user may have gone elsewhere meanwhile, or have asked for another new session.
+  const isWanted = () => route.value === from && (awaited.value === wanted || awaited.value === created || !awaited.value?.isNew);
+  if (isWanted()) awaited.value = created;
+  else if (awaited.value === wanted) awaited.value = null;
   await refreshSessions().catch(reportProblem);
-  if (awaited.value !== created) return;
-  if (route.value === from) show(id);
-  else awaited.value = null;
+  if (isWanted()) show(id);
+  else if (awaited.value === created) awaited.value = null;
 }
 
 class SessionOpener {
@@ -122,7 +129,7 @@ class SessionOpener {
       if (this.#id !== id) return;
       if (error instanceof RecallError && error.code === "INVALID_ID") return showMissing(id);
       if (isUnreachable(error)) return this.#openCopy(id);
-      awaited.value = null;
+      endWait(id);
       startError.value = handleError(error);
     }
   }
@@ -142,7 +149,8 @@ class SessionOpener {
     keepOpenSession();
     batch(() => {
       closeSession();
-      awaited.value = missing.value = notKept.value = null;
+      endWait(id);
+      missing.value = notKept.value = null;
       sessionId.value = id;
       memory.value = opened;
     });
@@ -160,8 +168,8 @@ class SessionOpener {
     if (this.#id !== id || !watch.active.value) return;
     batch(() => {
       closeSession();
-      connection.value = awaited.value = null;
-      missing.value = null;
+      endWait(id);
+      connection.value = missing.value = null;
       knownAt.value = kept?.knownAt ?? knownAt.value ?? new Date().toISOString();
       notKept.value = kept ? null : id;
       if (!kept) return;

@@ -54,6 +54,10 @@ export async function sessionOf(evidence: readonly Said[], shared: boolean): Pro
   return open.id;
 }
 
+/** Whether a message is a statement by hand. */
+export const wasAsserted = ({ sourceMetadata }: { readonly sourceMetadata: unknown }): boolean =>
+  typeof sourceMetadata === "object" && sourceMetadata !== null && "asserted" in sourceMetadata;
+
 /** States something. Without a stance, that it is so. */
 export function assertStatement(on: RecallClient, { subjectType, objectType, ...said }: Statement, sessionId: string, { stance, reason = "" }: { stance?: EvidenceStance; reason?: string } = {}) {
   return on.assertFact({ ...said, sessionId, ...(subjectType ? { subjectType } : {}), ...(objectType ? { objectType } : {}), ...(reason ? { reason } : {}), ...(stance ? { stance } : {}) });

@@ -10,7 +10,7 @@ use crate::{
         scope::{Needs, audit_change, audit_shared_change, read_id, scope},
     },
 };
-use recall_domain::{AuditAction, FactId, SessionId};
+use recall_domain::{AuditAction, FactId, SessionId, Stance};
 use recall_usecases::{AssertFact, ResourceId};
 
 /// A fact that the viewer states directly.
@@ -94,6 +94,7 @@ impl FactMutations {
         let s = scope(ctx)?;
         let assert = async {
             let session: SessionId = read_id(&input.session_id, "input.sessionId")?;
+            let stance: Stance = input.stance.into();
             let fact = AssertFact {
                 session,
                 subject: input.subject,
@@ -102,13 +103,18 @@ impl FactMutations {
                 value: input.value.map(Into::into),
                 subject_type: input.subject_type.map(Into::into),
                 object_type: input.object_type.map(Into::into),
-                stance: input.stance.into(),
+                stance,
                 reason: input.reason,
             };
             let fact = &fact;
             let assert = |caller| async move { s.usecases.assert_fact(&caller, fact.clone()).await.map_err(ApiError::from) };
             let (fact, memory) = s.change(&[ResourceId::Session(session)], assert).await.map_err(|e| e.at("input.sessionId"))?;
-            audit_shared_change(ctx, memory, AuditAction::SharedFactAsserted, fact.id).await?;
+            match stance {
+                // What users and their agents tell is in the messages, and there may be much of it.
+                Stance::Supports => audit_shared_change(ctx, memory, AuditAction::SharedFactAsserted, fact.id).await?,
+                Stance::Opposes => audit_change(ctx, memory, [AuditAction::FactDenied, AuditAction::SharedFactAsserted], fact.id).await?,
+                Stance::Ends => audit_change(ctx, memory, [AuditAction::FactEnded, AuditAction::SharedFactAsserted], fact.id).await?,
+            }
             Ok(FactNode(fact.into(), memory.clone()))
         };
         let (fact, errors) = split_user_errors(assert.await)?;

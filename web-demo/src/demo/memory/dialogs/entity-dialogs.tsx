@@ -2,6 +2,7 @@
 import { useState } from "preact/hooks";
 import { useMemoryPage } from "../state/context.ts";
 import { useAction } from "../../state/action.ts";
+import { selectText } from "../../common/parts/combobox.tsx";
 import { entityTypes } from "../../common/state/place.ts";
 import { manyOf, typeWord } from "../../common/state/words.ts";
 import { Dialog, Trouble } from "../../parts/dialog.tsx";
@@ -25,7 +26,7 @@ export function RenameDialog({ thing, onClose }: { thing: LoadedThing; onClose: 
   return (
     <Dialog title={`Rename ${thing.name}`} onClose={onClose}>
       <form onSubmit={(event) => void save(event)}>
-        <label>New name<input type="text" required autofocus value={name} onInput={(event) => setName(event.currentTarget.value)} /></label>
+        <label>New name<input type="text" required autofocus ref={selectText} value={name} onInput={(event) => setName(event.currentTarget.value)} /></label>
         <ul class="changes" aria-label="What changes" aria-live="polite">
           <li><b>{thing.name}</b> is then called <b>{changes ? name.trim() : "…"}</b>: {shownIn(thing)}.</li>
           <li><b>{thing.name}</b> becomes another name, so both names find it.</li>

@@ -2,7 +2,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { showEvidence, sureness } from "../../parts/evidence.tsx";
 import { day, weightText } from "../../state/format.ts";
-import { sayings } from "../../state/statements.ts";
+import { sayings, wasAsserted } from "../../state/statements.ts";
 import { FactEvidencePage, FactStory, type FactEvidencePageResult, type FactStoryResult, type KnownFact, type Named } from "../generated/operations.ts";
 import { handleError, mayChange, problem, read, useMemoryPage } from "../state/context.ts";
 import { useAction } from "../../state/action.ts";
@@ -111,7 +111,6 @@ function Rivals({ fact }: { fact: Loaded }) {
 }
 
 const stanceWord = { SUPPORTS: "stated", OPPOSES: "contradicted", ENDS: "ended" } as const;
-const wasAsserted = ({ message }: Item) => typeof message.sourceMetadata === "object" && message.sourceMetadata !== null && "asserted" in message.sourceMetadata;
 
 function sourceOf({ message }: Item): string {
   const { chunk, session, speaker } = message;
@@ -125,7 +124,7 @@ function EvidenceItem({ item, writable }: { item: Item; writable: boolean }) {
   const { message, stance } = item;
   return (
     <li data-stance={stance}>
-      <p class="what"><b>{stanceWord[stance]}{wasAsserted(item) && " by you"}</b> <time dateTime={message.sentAt}>{day(message.sentAt)}</time>, {sourceOf(item)}</p>
+      <p class="what"><b>{stanceWord[stance]}{wasAsserted(item.message) && " by you"}</b> <time dateTime={message.sentAt}>{day(message.sentAt)}</time>, {sourceOf(item)}</p>
       <p><q>{item.excerpt ?? message.text}</q></p>
       <p class="links">
         <button type="button" onClick={() => showEvidence(message, item.excerpt)}>{message.chunk ? "Show the passage" : "Show the message"}</button>

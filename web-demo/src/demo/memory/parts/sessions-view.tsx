@@ -33,7 +33,7 @@ export function SessionsView({ place }: { place: Place }) {
   return (
     <ListView
       label="Sessions" list={list} place={place} render={render} empty="There is no session yet." hint="Open a session to rename, pin or archive it, or to forget what was said in it."
-      head={<><SessionFilters place={place} /><p class="total" role="status">{totalText(list, "session")}{list.rows.value.length > 0 && ", latest message first"}</p></>}
+      head={<><SessionFilters place={place} /><p class="total" role="status">{totalText(list, "session")}{list.rows.value.length > 0 && ", latest news first"}</p></>}
     >
       {place.id && <OpenSession key={place.id} id={place.id} place={place} listed={list.rows.value.find((session) => session.id === place.id)} />}
     </ListView>

@@ -1,8 +1,8 @@
 // What the reader does to the memory. Each action reports what happened and how to take it back.
-import { type EntityType, type ForgetInput, type RecallClient, RecallError, type UnmergeEntitiesInput } from "@relevantic/recall";
+import { type EntityType, type EvidenceStance, type ForgetInput, type RecallClient, RecallError, type UnmergeEntitiesInput } from "@relevantic/recall";
 import { FactEvidencePage, Retype, Split, type KnownFact, type Named } from "../generated/operations.ts";
 import type { UndoList } from "./undo.ts";
-import { assertKnown, assertStatement, homeSession, sessionOf, statementOf, type Statement } from "../../state/statements.ts";
+import { assertKnown, assertStatement, homeSession, sessionOf, statementOf, wasAsserted, type Statement } from "../../state/statements.ts";
 import { changeSession, type SessionChange } from "../../state/session-actions.ts";
 import { placeHref } from "../../common/state/place.ts";
 import { factsAndMessages, sentence, typeWord } from "../../common/state/words.ts";
@@ -34,19 +34,19 @@ export class Steering {
   /** States the fact again. It counts more then. */
   async confirm(fact: KnownFact): Promise<void> {
     await this.#state(fact);
-    this.#done(`Confirmed: ${sentence(fact)}.`);
+    await this.#said(`Confirmed: ${sentence(fact)}.`, fact, "SUPPORTS");
   }
 
   /** States that the fact is not so. It counts less then. */
   async deny(fact: KnownFact): Promise<void> {
     await this.#state(fact, "OPPOSES");
-    this.#done(`Noted as not so: ${sentence(fact)}.`);
+    await this.#said(`Noted as not so: ${sentence(fact)}.`, fact, "OPPOSES");
   }
 
   /** States that the fact no longer holds. */
   async end(fact: KnownFact): Promise<void> {
     await this.#state(fact, "ENDS");
-    this.#done(`Ended: ${sentence(fact)}.`);
+    await this.#said(`Ended: ${sentence(fact)}.`, fact, "ENDS");
   }
 
   /** Takes a retraction back. What ended, or was retracted by a message, is stated again. */
@@ -163,6 +163,17 @@ export class Steering {
 
   async #state(fact: KnownFact, stance?: "OPPOSES" | "ENDS") {
     await assertKnown(this.#parts.client, fact, await this.#sessionOf(fact), stance);
+  }
+
+  /** Reports a statement about a fact. Without its message, the fact is what it was; to state it again would begin it anew. */
+  async #said(text: string, { id }: KnownFact, stance: EvidenceStance) {
+    const evidence = (await this.#parts.client.graphql(FactEvidencePage, { id, after: null })).fact?.evidence.nodes ?? [];
+    const own = evidence.find((item) => item.stance === stance && wasAsserted(item.message));
+    this.#done(text, own ? "Undo" : null, async () => {
+      if (own) await this.#parts.client.deleteMessage(own.message.id);
+      this.#parts.changed();
+      return "The fact is what it was.";
+    });
   }
 
   async #sessionOf(fact: KnownFact): Promise<string> {

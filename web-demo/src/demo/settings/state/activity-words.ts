@@ -56,6 +56,8 @@ const words = new Map<string, Words>(Object.entries({
   "memory.restored": { text: "Restored what was forgotten", about: forgotten },
   "document.deleted": { text: "Deleted a document or its file" },
   "comparison.deleted": { text: "Deleted a comparison" },
+  "fact.denied": { text: "Denied a fact", href: memoryFactHref },
+  "fact.ended": { text: "Said that a fact no longer holds", href: memoryFactHref },
   "fact.retracted": { text: "Retracted a fact", href: memoryFactHref },
   "fact.restored": { text: "Restored a fact", href: memoryFactHref },
   "entity.renamed": { text: "Renamed a person or thing", href: entityHref },

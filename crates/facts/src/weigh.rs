@@ -332,19 +332,23 @@ mod tests {
     #[test]
     fn dates_of_a_fact_do_not_depend_on_the_order_of_messages() {
         let period = |text: &str| SaidPeriod::parse(text).unwrap();
-        let told = |stance, text: &str| Evidence { said_period: period(text), ..evidence(1, stance, 1.0) };
+        // All told dates are before the messages.
+        let said_at = Timestamp::UNIX_EPOCH + chrono::Duration::days(365 * 60);
+        let told = |stance, text: &str| Evidence { said_period: period(text), created_at: said_at, ..evidence(1, stance, 1.0) };
         for (texts, expected) in [
             (["2019/", "2017/"], "2017/"),
             (["2019/", "2019-03/"], "2019-03/"),
             (["2010/", "2026-05-04/"], "2010/"),
             (["2010/", "/"], "2010/"),
+            // Later than the message.
+            (["2040/", "/"], "/"),
         ] {
             for order in [[0, 1], [1, 0]] {
                 let rows = order.map(|i| told(Stance::Supports, texts[i]));
                 assert_eq!(reweigh(&fact(), &rows, HALF_LIFE).unwrap().said_period, period(expected), "{texts:?}");
             }
         }
-        let later = Timestamp::UNIX_EPOCH + chrono::Duration::days(1);
+        let later = said_at + chrono::Duration::days(1);
         let ended = |to: &str| {
             let rows = [told(Stance::Supports, "2019/"), Evidence { created_at: later, ..told(Stance::Ends, to) }];
             reweigh(&fact(), &rows, HALF_LIFE).unwrap().said_period

@@ -154,7 +154,6 @@ async fn sentences_that_deny_a_fact_are_no_statement_of_it() {
     let find = |words: &str| facts.iter().find(|(w, ..)| w == words).unwrap_or_else(|| panic!("{facts:?}"));
     assert!(find("Rita LIVES_IN Faro").2 < 0.55, "{facts:?}");
     assert_eq!(find("Rita USES Emacs").3, "ENDED", "{facts:?}");
-    assert_ne!(find("Rita LIKES tea").3, "ENDED", "{facts:?}");
     let (_, _, belief, status) = find("Rita LIKES tea");
     assert!(*belief < 0.55 || status == "RETRACTED", "{facts:?}");
     assert!(facts.iter().all(|(w, _, belief, _)| w != "Rita LIKES chess" || *belief < 0.5), "{facts:?}");

@@ -25,7 +25,7 @@ const DENIALS: &[&str] = &[
 /// Beginnings of sentences that say that what follows has ended.
 const ENDS: &[&str] =
     &["it is no longer true that", "it's no longer true that", "it is not true anymore that", "it's not true anymore that"];
-/// Words after which the sentence goes on with what is so.
+/// Words before the correct statement in the same sentence.
 const TURNS: &[&str] = &[" but ", ", instead "];
 /// Words before such a beginning.
 const BEFORE: &[&str] = &["no, ", "actually, ", "actually ", "correction: ", "sorry, ", "and ", "but "];

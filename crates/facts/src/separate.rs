@@ -46,7 +46,7 @@ pub enum NotSeparable {
 /// Plans how to separate a name from an entity. The first entity of the plan that is not `entity` is the new one.
 ///
 /// # Errors
-/// When it is no other name of the entity, or nothing was said under it.
+/// When it is no other name of the entity, came with a recorded merge, was never said, or is all that was said of the entity.
 pub fn separate(at: &EditContext<'_>, s: &Separation<'_>, ids: &mut dyn FnMut() -> Uuid) -> Result<KnowledgeCommit, NotSeparable> {
     let Separation { entity, name, facts, evidence, mentions, sides, merged } = *s;
     let key = EntityKey::of(name).ok_or(NotSeparable::NoAlias)?;

@@ -161,8 +161,8 @@ pub fn keep_period(fact: &mut Fact, stance: Stance, told: &SaidPeriod, is_restor
     let ends = stance == Stance::Ends && fact.status == FactStatus::Ended;
     // "I met Anna yesterday" is no beginning of what was known before.
     let is_possible = |from: &ValueDate| fact.valid_from.is_none_or(|stated| from.as_str() <= stated.date_naive().to_string().as_str());
-    let told_from = told.from.clone().filter(|from| is_possible(from));
-    let from = if stance == Stance::Supports || ends { better(known.from, told_from, false) } else { known.from };
+    let from = if stance == Stance::Supports || ends { better(known.from, told.from.clone(), false) } else { known.from };
+    let from = from.filter(is_possible);
     let to = if ends { better(known.to, told.to.clone(), true) } else { known.to };
     let is_inverted =
         |to: &ValueDate| from.as_ref().is_some_and(|from| to.as_str() < from.as_str() && !from.as_str().starts_with(to.as_str()));
@@ -347,6 +347,17 @@ mod tests {
                 let rows = order.map(|i| told(Stance::Supports, texts[i]));
                 assert_eq!(reweigh(&fact(), &rows, HALF_LIFE).unwrap().said_period, period(expected), "{texts:?}");
             }
+        }
+        // An older message, which may be read later, shows that the fact was known before the date that a newer one tells.
+        let older = Evidence { created_at: said_at - chrono::Duration::days(90), ..told(Stance::Supports, "/") };
+        let newer = told(Stance::Supports, "2029-12-01/");
+        for rows in [[&older, &newer], [&newer, &older]] {
+            let mut known = unweighed(&fact(), rows[0].created_at);
+            for row in rows {
+                let is_restored = apply(&mut known, row.stance, row.created_at, row.confidence, HALF_LIFE);
+                keep_period(&mut known, row.stance, &row.said_period, is_restored);
+            }
+            assert_eq!(known.said_period, period("/"));
         }
         let later = said_at + chrono::Duration::days(1);
         let ended = |to: &str| {

@@ -165,7 +165,7 @@ export class Steering {
     await assertKnown(this.#parts.client, fact, await this.#sessionOf(fact), stance);
   }
 
-  /** Reports a statement about a fact. Without its message, the fact is what it was; to state it again would begin it anew. */
+  /** Reports a statement about a fact. Undo deletes its message. A second statement instead would count only from now on. */
   async #said(text: string, { id }: KnownFact, stance: EvidenceStance) {
     const evidence = (await this.#parts.client.graphql(FactEvidencePage, { id, after: null })).fact?.evidence.nodes ?? [];
     const own = evidence.find((item) => item.stance === stance && wasAsserted(item.message));

@@ -79,8 +79,9 @@ function MissingSession() {
       <h1>There is no such session</h1>
       <p class="soft">It was deleted, or it belongs to another user.</p>
       <p>
-        {newest && <a href={sessionHref(newest.id)}>Open the newest session</a>}
         <button type="button" onClick={() => void newSession()}>Start a new session</button>
+        {/* Last: it appears when the list is read, and must not move the button under the pointer. */}
+        {newest && <a href={sessionHref(newest.id)}>Open the newest session</a>}
       </p>
     </div>
   );

@@ -248,6 +248,19 @@ for (const [size, options] of Object.entries({ desktop: {}, phone: PHONE })) {
   });
 }
 
+test("what a place reads before the page knows its user is kept", async () => {
+  const tab = await browser.visit(`${server.url}/healthz`);
+  const { page } = tab;
+  await page.route("**/graphql", async (route) => {
+    if (route.request().postData()?.includes("query Start")) await new Promise((resolve) => setTimeout(resolve, 1500));
+    await route.fallback();
+  });
+  await page.goto(`${server.url}/#/memory`);
+  await until(async () => (await kept(page)).some(({ key }) => key?.includes("query Ontology")), "the relations to be kept");
+  assert.deepEqual(tab.problems, []);
+  await tab.context.close();
+});
+
 test("a dialog of the Memory page opens from the store of the browser", async () => {
   const tab = await openChat([["Selma likes chess.", "Selma", "chess"]]);
   const { page } = tab;

@@ -7,7 +7,7 @@ import { keepDraftsOf } from "./drafts.ts";
 import { isUnreachable } from "./errors.ts";
 import { clearKept, readPage } from "./kept.ts";
 import { account, client, loadAccount, loginMethods, logOut, resetLogin, settleVisitOffer, visitEnds } from "./login.ts";
-import { copiesCursor, dropOutdatedCopy, dropUntrustedCopies, keepOpenSession, knownAt, notKept, watch } from "./offline.ts";
+import { copiesCursor, dropOutdatedCopy, dropUntrustedCopies, endKeeping, keepOpenSession, knownAt, notKept, watch } from "./offline.ts";
 import { closeSession, opener } from "./opening.ts";
 import { early, sender } from "./outgoing.ts";
 import { outbox } from "./outbox.ts";
@@ -69,6 +69,7 @@ async function showKeptPage(): Promise<boolean> {
 
 function forgetUser() {
   closeSession();
+  endKeeping();
   stopFollowingMemory();
   watch.stop();
   batch(() => {

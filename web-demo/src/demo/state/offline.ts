@@ -29,22 +29,25 @@ export const watch = new ReturnWatch(() => beforeDeadline(client.whoIsThere()).t
 
 const answers = new KeptAnswers();
 
-/** Nothing is kept of users with a token, because the page forgets the token when it closes. */
-const keeper = (): string | undefined => (hasToken.value ? undefined : start.value?.viewer.id);
+/** Nothing is kept of users with a token, because the page forgets the token when it closes. null: the page does not know the account yet. */
+const keeper = (): string | null | undefined => (hasToken.value ? undefined : (start.value?.viewer.id ?? null));
 
 /** Keeps the viewer and the list of sessions. `complete`: the list contains all sessions. */
 export function keepPage(sessions: readonly SessionRow[], complete: boolean): void {
   const id = keeper();
-  if (id === undefined || !start.value) return;
+  if (!id || !start.value) return;
   const head = memoryCursor() ?? start.value.viewer.head;
   const kept = { account: id, who: account.value, visitEnds: visitEnds.value, start: start.value, sessions, head, knownAt: new Date().toISOString() };
-  void savePage(kept, complete).then(() => answers.begin());
+  void savePage(kept, complete).then(() => answers.begin(id));
 }
+
+/** Nothing that was asked for until now is kept. */
+export const endKeeping = (): void => answers.end();
 
 /** Keeps the open session as the page shows it. */
 export function keepSession(id: string, target: Memory): void {
   const owner = keeper();
-  if (owner === undefined || target !== memory.value) return;
+  if (!owner || target !== memory.value) return;
   void saveSession({ id, account: owner, shared: target.shared, snapshot: target.snapshot(KEPT_MESSAGES, KEPT_FACTS), knownAt: new Date().toISOString() });
 }
 
@@ -57,7 +60,7 @@ export function keepOpenSession(): void {
 /** Reads the user's copy of a session. */
 export async function readCopy(id: string): Promise<KeptSession | null> {
   const owner = keeper();
-  return owner === undefined ? null : readSession(owner, id);
+  return owner ? readSession(owner, id) : null;
 }
 
 /** Why a reading place shows nothing without the server. */
@@ -117,6 +120,6 @@ export async function dropUntrustedCopies({ shared }: Pick<MemoryGap, "shared">)
 
 /** Where the memory must be followed from, so that the copies of this browser learn what was forgotten while no page was open. */
 export async function copiesCursor(viewer: string): Promise<string | null> {
-  const kept = keeper() === undefined ? null : await readPage();
+  const kept = keeper() ? await readPage() : null;
   return kept?.account === viewer ? kept.head : null;
 }

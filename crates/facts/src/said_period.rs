@@ -50,7 +50,7 @@ const ABBREVIATIONS: [&str; 12] = ["jan", "feb", "mar", "apr", "jun", "jul", "au
 enum Cue {
     /// "Since March", "for two years".
     Since,
-    /// The first date of "from 2015 to 2019".
+    /// The first date of "from 2015 to 2019", "between 2015 and 2019".
     From,
     /// "Until March", the last date of a range.
     Until,
@@ -80,10 +80,12 @@ pub(super) fn said_period(text: &str, span: Span, beginnings: &[String], stance:
     let words = words(&chars[sentence.clone()], sentence.start);
     let dates: Vec<(Date, std::ops::Range<usize>)> =
         dates(&words, at).into_iter().filter_map(|date| clause_of(&words, &date, span).map(|clause| (date, clause))).collect();
+    let later = next_sentence_date(&chars, sentence.end, &words, at);
     let find = |cue| dates.iter().find(|(d, _)| d.cue == cue).map(|(d, _)| d.date.clone());
     let with_verb = |is_verb: &dyn Fn(&str) -> bool| {
         let has_verb = |clause: &std::ops::Range<usize>| words[clause.clone()].iter().any(|w| is_verb(&w.plain));
-        dates.iter().find(|(d, clause)| d.cue == Cue::At && has_verb(clause)).map(|(d, _)| d.date.clone())
+        let here = dates.iter().find(|(d, clause)| d.cue == Cue::At && has_verb(clause)).map(|(d, _)| d.date.clone());
+        here.or_else(|| later.clone().filter(|_| has_verb(&(0..words.len()))))
     };
     match stance {
         Stance::Supports => {
@@ -118,6 +120,21 @@ fn sentence_of(span: Span, chars: &[char]) -> std::ops::Range<usize> {
         sentence.end = next.sentence(chars).end.max(sentence.end + 1);
     }
     sentence
+}
+
+/// Returns the date that the next sentence tells of the one before, if that has one clause: "I moved to Ghent. That was in 2019."
+fn next_sentence_date(chars: &[char], end: usize, told: &[Word], at: Timestamp) -> Option<ValueDate> {
+    let start = end + chars[end..].iter().take_while(|c| !c.is_alphanumeric()).count();
+    if start == chars.len() || told.iter().any(|w| w.ends_clause || CLAUSES.contains(&w.plain.as_str())) {
+        return None;
+    }
+    let first = u32::try_from(start).ok()?;
+    let words = words(&chars[sentence_of(Span { start: first, end: first + 1 }, chars)], start);
+    let mut plain = words.iter().map(|w| w.plain.as_str());
+    let refers = matches!((plain.next(), plain.next()), (Some("that" | "it" | "this"), Some("was" | "happened")));
+    let date = dates(&words, at).into_iter().find(|d| d.cue == Cue::At)?;
+    let is_next = words[2.min(date.first)..date.first].iter().all(|w| matches!(w.plain.as_str(), "all" | "back" | "just" | "on" | "only"));
+    (refers && date.first >= 2 && is_next).then_some(date.date)
 }
 
 /// Returns the words from a span to a date, if no other clause begins between them.
@@ -172,7 +189,10 @@ fn dates(words: &[Word], at: Timestamp) -> Vec<Date> {
             "from" => dated(1)
                 .filter(|(n, _)| matches!(rest(1 + n).first(), Some(&("to" | "until" | "till"))))
                 .map(|(n, date)| (1 + n, Cue::From, date)),
-            "to" if ends_range => dated(1).map(|(n, date)| (1 + n, Cue::Until, date)),
+            "between" => dated(1)
+                .filter(|(n, _)| rest(1 + n).first() == Some(&"and") && dated(2 + n).is_some())
+                .map(|(n, date)| (1 + n, Cue::From, date)),
+            "to" | "and" if ends_range => dated(1).map(|(n, date)| (1 + n, Cue::Until, date)),
             "until" | "till" | "til" => dated(1).map(|(n, date)| (1 + n, Cue::Until, date)),
             "for" if lasts(&plain[..i]) => match rest(1) {
                 [count, unit, ..] if unit.starts_with("year") || unit.starts_with("month") => {
@@ -194,6 +214,10 @@ fn dates(words: &[Word], at: Timestamp) -> Vec<Date> {
         };
         match next {
             Some((length, cue, date)) => {
+                // Both dates of a range are one part of the sentence.
+                if let Some(from) = found.last_mut().filter(|_| ends_range) {
+                    from.end = i + length;
+                }
                 found.push(Date { first: i, end: i + length, cue, date });
                 i += length;
             }
@@ -275,6 +299,10 @@ mod tests {
             ("Ida plays chess since Feb. 3, 2019. Nice!", "Ida plays chess", "LIKES", "2019-02-03/"),
             ("I live in Ghent since 2015-03-04", "I live in Ghent", "LIVES_IN", "2015-03-04/"),
             ("I live in Ghent since about 2005", "I live in Ghent", "LIVES_IN", "2005/"),
+            ("I moved to Ghent last summer", "I moved to Ghent", "LIVES_IN", "2025/"),
+            ("I live in Ghent since the spring of 2019", "I live in Ghent", "LIVES_IN", "2019/"),
+            ("I moved to Ghent. That was back in March 2019, I think.", "I moved to Ghent", "LIVES_IN", "2019-03/"),
+            ("We bought a Vespa! It was on 3 May.", "We bought a Vespa", "OWNS", "2026-05-03/"),
         ] {
             assert_eq!(read(text, words, relation, Stance::Supports), expected, "{text}");
         }
@@ -303,6 +331,10 @@ mod tests {
             ("I have to work at Lufthansa for two years", "I have to work at Lufthansa", "WORKS_FOR"),
             ("I've been hired by Manpower for six months", "hired by Manpower", "WORKS_FOR"),
             ("I got an Audi A4 in 2000 condition", "I got an Audi A4", "OWNS"),
+            ("I live in Ghent. That was founded in 1200.", "I live in Ghent", "LIVES_IN"),
+            ("I live in Ghent. It was great in 2019.", "I live in Ghent", "LIVES_IN"),
+            ("I moved to Ghent when Ann left. That was in 2019.", "I moved to Ghent", "LIVES_IN"),
+            ("I moved to Ghent between jobs and 2019 was bad", "I moved to Ghent", "LIVES_IN"),
         ] {
             assert_eq!(read(text, words, relation, Stance::Supports), "/", "{text}");
         }
@@ -313,6 +345,8 @@ mod tests {
         for (text, words, expected) in [
             ("I worked at Bosch until 2019.", "I worked at Bosch", "/2019"),
             ("I worked at Bosch from 2015 to 2019.", "I worked at Bosch", "2015/2019"),
+            ("Between May 2003 and 2006 I worked at Bosch.", "I worked at Bosch", "2003-05/2006"),
+            ("I left Helvora. That was in June 2020.", "I left Helvora", "/2020-06"),
             ("I left Helvora at the end of June.", "I left Helvora", "/2025-06"),
             ("We stopped using Trello in May", "We stopped using Trello", "/2026-05"),
             ("We have not used Jenkins since March", "We have not used Jenkins", "/2026-03"),

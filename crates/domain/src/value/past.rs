@@ -33,8 +33,11 @@ const ORDINALS: [&str; 20] = [
 const BEFORE: [&str; 15] =
     ["the", "of", "at", "in", "on", "about", "around", "end", "beginning", "start", "middle", "early", "mid", "late", "roughly"];
 
+/// Seasons, with the month after which the last one is over. No year is certain of a winter.
+const SEASONS: [(&str, u32); 4] = [("spring", 5), ("summer", 8), ("autumn", 11), ("fall", 11)];
+
 /// Returns the latest date, not after `today`, with which `words` begin, and how many of them it has: "3 March", "March 2024", "last month",
-/// "two years ago", "the end of June". Words are in small letters, without punctuation.
+/// "two years ago", "the end of June". A season is a date of its year. Words are in small letters, without punctuation.
 pub fn past_date(words: &[&str], today: NaiveDate) -> Option<(usize, ValueDate)> {
     let skipped = words.iter().take_while(|w| BEFORE.contains(w)).count();
     let (length, date) = bare(words.get(skipped..)?, today)?;
@@ -60,6 +63,7 @@ fn bare(words: &[&str], today: NaiveDate) -> Option<(usize, ValueDate)> {
                 "year" => year_of(today.checked_sub_months(Months::new(12 * back))?.year())?,
                 "week" if back == 1 => month_of(today.checked_sub_signed(TimeDelta::try_days(7)?)?)?,
                 "morning" | "afternoon" if back == 0 => ValueDate::day(today),
+                "spring" | "summer" | "autumn" | "fall" => season(word(1), today, back == 1)?,
                 unit => match (weekday(unit), month(unit)) {
                     (Some(_), _) => return bare(&words[1..], today).map(|(length, date)| (1 + length, date)),
                     (_, Some(month)) => latest_month(month, today, back == 1)?,
@@ -86,6 +90,11 @@ fn bare(words: &[&str], today: NaiveDate) -> Option<(usize, ValueDate)> {
         return Some((1, days_ago(i64::from(back))?));
     }
     let of = |i: usize| usize::from(word(i) == "of");
+    if matches!(word(0), "spring" | "summer" | "autumn" | "fall" | "winter")
+        && let Some(year) = year(word(1 + of(1)))
+    {
+        return Some((2 + of(1), year_of(year)?));
+    }
     // "14 October 2025", "the 9th of September", "October 14th, 2025", "October 2025".
     let (length, number, of_month) = if let Some(number) = day_at(0) {
         (2 + of(1), Some(number), month(word(1 + of(1)))?)
@@ -120,6 +129,13 @@ pub fn past_year(words: &[&str], today: NaiveDate) -> Option<(usize, ValueDate)>
 fn latest_month(month: u32, today: NaiveDate, has_passed: bool) -> Option<ValueDate> {
     let is_over = month < today.month() || (month == today.month() && !has_passed);
     ValueDate::month(today.year() - i32::from(!is_over), month)
+}
+
+/// Returns the year of the latest such season of the northern half of the world that has begun, or if `has_passed`, that is over.
+fn season(name: &str, today: NaiveDate, has_passed: bool) -> Option<ValueDate> {
+    let (_, last_month) = SEASONS.iter().find(|(season, _)| *season == name)?;
+    let is_this_year = if has_passed { today.month() > *last_month } else { today.month() + 2 >= *last_month };
+    year_of(today.year() - i32::from(!is_this_year))
 }
 
 fn month_of(day: NaiveDate) -> Option<ValueDate> {
@@ -163,7 +179,13 @@ mod tests {
             ("may 2027", None),
             ("31 february", None),
             ("soon", None),
-            ("last summer", None),
+            ("last summer", Some((2, "2025"))),
+            ("last spring", Some((2, "2025"))),
+            ("this spring", Some((2, "2026"))),
+            ("last winter", None),
+            ("the spring of 2019", Some((4, "2019"))),
+            ("winter 2019", Some((2, "2019"))),
+            ("the fall of a wall", None),
             ("two dogs", None),
             ("", None),
         ] {

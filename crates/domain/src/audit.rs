@@ -46,8 +46,18 @@ actions! {
     MessageDeleted = "message.deleted",
     /// A session got another title; the target is its id, as in all actions on own memory that follow.
     SessionRenamed = "session.renamed",
-    /// A session was pinned or archived, or remembering was paused in it, or the reverse.
-    SessionUpdated = "session.updated",
+    /// A session was pinned.
+    SessionPinned = "session.pinned",
+    /// A session was unpinned.
+    SessionUnpinned = "session.unpinned",
+    /// A session was archived.
+    SessionArchived = "session.archived",
+    /// A session was taken out of the archive.
+    SessionUnarchived = "session.unarchived",
+    /// Remembering was paused in a session.
+    SessionPaused = "session.paused",
+    /// Remembering was resumed in a session.
+    SessionResumed = "session.resumed",
     /// A fact was denied by hand.
     FactDenied = "fact.denied",
     /// A fact was said by hand to have ended.
@@ -76,8 +86,18 @@ actions! {
     SharedSessionCreated = "shared.session.created",
     /// A session of shared memory got another title.
     SharedSessionRenamed = "shared.session.renamed",
-    /// An administrator pinned or archived a shared session, or paused remembering in it.
-    SharedSessionUpdated = "shared.session.updated",
+    /// A shared session was pinned.
+    SharedSessionPinned = "shared.session.pinned",
+    /// A shared session was unpinned.
+    SharedSessionUnpinned = "shared.session.unpinned",
+    /// A shared session was archived.
+    SharedSessionArchived = "shared.session.archived",
+    /// A shared session was taken out of the archive.
+    SharedSessionUnarchived = "shared.session.unarchived",
+    /// Remembering was paused in a shared session.
+    SharedSessionPaused = "shared.session.paused",
+    /// Remembering was resumed in a shared session.
+    SharedSessionResumed = "shared.session.resumed",
     /// A session of shared memory was deleted.
     SharedSessionDeleted = "shared.session.deleted",
     /// A document was deleted, or its file; the target is its id.

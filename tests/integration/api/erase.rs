@@ -171,7 +171,7 @@ async fn audit_log_records_how_users_steer_their_memory() {
         ("unmergeEntities", json!({ "entityId": johnny, "dryRun": true })),
         ("unmergeEntities", json!({ "entityId": johnny })),
         ("updateSession", json!({ "sessionId": session, "title": "Plans" })),
-        ("updateSession", json!({ "sessionId": session, "pinned": true })),
+        ("updateSession", json!({ "sessionId": session, "pinned": true, "archived": false })),
         ("updateViewer", json!({ "paused": true })),
         ("updateViewer", json!({ "paused": false })),
     ] {
@@ -193,7 +193,8 @@ async fn audit_log_records_how_users_steer_their_memory() {
         ("entities.merged", Some(&john)),
         ("entities.unmerged", Some(&johnny)),
         ("session.renamed", Some(&session)),
-        ("session.updated", Some(&session)),
+        ("session.pinned", Some(&session)),
+        ("session.unarchived", Some(&session)),
         ("remembering.paused", None),
         ("remembering.resumed", None),
     ];

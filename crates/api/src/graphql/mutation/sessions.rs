@@ -104,6 +104,18 @@ impl From<SessionDeleted> for SessionReceipt {
     }
 }
 
+/// What the audit log says of the flags that an update sets, in own and in shared memory.
+fn flag_actions(update: &SessionUpdate) -> impl Iterator<Item = [AuditAction; 2]> {
+    use AuditAction as A;
+    [
+        (update.pinned, [A::SessionPinned, A::SharedSessionPinned], [A::SessionUnpinned, A::SharedSessionUnpinned]),
+        (update.archived, [A::SessionArchived, A::SharedSessionArchived], [A::SessionUnarchived, A::SharedSessionUnarchived]),
+        (update.paused, [A::SessionPaused, A::SharedSessionPaused], [A::SessionResumed, A::SharedSessionResumed]),
+    ]
+    .into_iter()
+    .filter_map(|(flag, set, unset)| flag.map(|flag| if flag { set } else { unset }))
+}
+
 #[derive(Default)]
 pub(super) struct SessionMutations;
 
@@ -140,15 +152,14 @@ impl SessionMutations {
         let update = async {
             let (id, update) = input.read()?;
             let is_renamed = update.title.is_some();
-            let is_updated = [update.pinned, update.archived, update.paused].iter().any(Option::is_some);
             let update = &update;
             let change = |caller| async move { s.usecases.update_session(&caller, id, update.clone()).await.map_err(ApiError::from) };
             let (session, memory) = s.change(&[ResourceId::Session(id)], change).await.map_err(|e| e.at("input.sessionId"))?;
             if is_renamed {
                 audit_change(ctx, memory, [AuditAction::SessionRenamed, AuditAction::SharedSessionRenamed], id).await?;
             }
-            if is_updated {
-                audit_change(ctx, memory, [AuditAction::SessionUpdated, AuditAction::SharedSessionUpdated], id).await?;
+            for actions in flag_actions(update) {
+                audit_change(ctx, memory, actions, id).await?;
             }
             Ok(SessionNode(session, memory.clone()))
         };

@@ -33,7 +33,7 @@ const ORDINALS: [&str; 20] = [
 const BEFORE: [&str; 15] =
     ["the", "of", "at", "in", "on", "about", "around", "end", "beginning", "start", "middle", "early", "mid", "late", "roughly"];
 
-/// Seasons, with the month after which the last one is over. No year is certain of a winter.
+/// Seasons of the northern half of the world, with their last month. A winter lies in two years.
 const SEASONS: [(&str, u32); 4] = [("spring", 5), ("summer", 8), ("autumn", 11), ("fall", 11)];
 
 /// Returns the latest date, not after `today`, with which `words` begin, and how many of them it has: "3 March", "March 2024", "last month",
@@ -90,7 +90,7 @@ fn bare(words: &[&str], today: NaiveDate) -> Option<(usize, ValueDate)> {
         return Some((1, days_ago(i64::from(back))?));
     }
     let of = |i: usize| usize::from(word(i) == "of");
-    if matches!(word(0), "spring" | "summer" | "autumn" | "fall" | "winter")
+    if matches!(word(0), "spring" | "summer" | "autumn" | "fall")
         && let Some(year) = year(word(1 + of(1)))
     {
         return Some((2 + of(1), year_of(year)?));
@@ -131,11 +131,13 @@ fn latest_month(month: u32, today: NaiveDate, has_passed: bool) -> Option<ValueD
     ValueDate::month(today.year() - i32::from(!is_over), month)
 }
 
-/// Returns the year of the latest such season of the northern half of the world that has begun, or if `has_passed`, that is over.
+/// Returns the year of the last such season that is over if `has_passed`, else of the one of this year if it has begun.
 fn season(name: &str, today: NaiveDate, has_passed: bool) -> Option<ValueDate> {
     let (_, last_month) = SEASONS.iter().find(|(season, _)| *season == name)?;
-    let is_this_year = if has_passed { today.month() > *last_month } else { today.month() + 2 >= *last_month };
-    year_of(today.year() - i32::from(!is_this_year))
+    if has_passed {
+        return year_of(today.year() - i32::from(today.month() <= *last_month));
+    }
+    if today.month() + 2 >= *last_month { year_of(today.year()) } else { None }
 }
 
 fn month_of(day: NaiveDate) -> Option<ValueDate> {
@@ -182,9 +184,10 @@ mod tests {
             ("last summer", Some((2, "2025"))),
             ("last spring", Some((2, "2025"))),
             ("this spring", Some((2, "2026"))),
+            ("this fall", None),
             ("last winter", None),
             ("the spring of 2019", Some((4, "2019"))),
-            ("winter 2019", Some((2, "2019"))),
+            ("winter 2019", None),
             ("the fall of a wall", None),
             ("two dogs", None),
             ("", None),

@@ -94,8 +94,8 @@ impl World {
         let recorded: Vec<EntityId> = record.facts.iter().flat_map(|f| [f.subject, f.object]).collect();
         sides.extend(store.entities_by_id(&self.caller, &recorded).await.unwrap());
         let mentions = store.mentions_of(&self.caller, survivor.id).await.unwrap();
-        let undo =
-            unmerge::Undo { record: &record, survivor: &survivor, facts: &facts, evidence: &evidence, mentions: &mentions, sides: &sides };
+        let state = unmerge::EntityState { entity: survivor, facts, evidence, mentions, sides };
+        let undo = unmerge::Undo { record: &record, state: &state };
         let plan = unmerge::unmerge(&self.occasion().await, &undo, &mut || self.ids.fresh());
         self.commit(&plan).await;
         plan

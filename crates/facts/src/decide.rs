@@ -7,7 +7,7 @@ use uuid::Uuid;
 use super::{
     change_signs::{ChangeSign, adds, change_sign},
     claims::{ResolvedClaim, new_fact},
-    events::{FactEvent, entity_update, fact_event},
+    events::{FactEvent, PossibleRivals, entity_update, fact_event},
     message_entities::MessageEntities,
     origins,
     said_period::said_period,
@@ -95,7 +95,8 @@ pub(super) fn decide(
     let names: HashMap<EntityId, &Entity> = known.entities.iter().chain(&message_entities.entities).map(|e| (e.id, e)).collect();
     let facts = planner.changes.iter().map(|c| planner.facts[c.fact].clone()).collect();
     let mut events: Vec<EventBody> = message_entities.entities.iter().map(|e| entity_update(s, e, message_entities.change(e.id))).collect();
-    events.extend(planner.changes.iter().map(|c| planner.fact_update(c, &names)));
+    let others = PossibleRivals::of(&planner.facts);
+    events.extend(planner.changes.iter().map(|c| planner.fact_update(c, &others, &names)));
     let mentions: Vec<_> = s
         .extraction
         .mentions
@@ -353,11 +354,11 @@ impl Planner<'_> {
         UserText::from(excerpt_of(self.s, claim))
     }
 
-    fn fact_update(&self, c: &PlannedChange, names: &HashMap<EntityId, &Entity>) -> EventBody {
+    fn fact_update(&self, c: &PlannedChange, others: &PossibleRivals<'_>, names: &HashMap<EntityId, &Entity>) -> EventBody {
         fact_event(FactEvent {
             session: self.s.session,
             fact: &self.facts[c.fact],
-            others: &self.facts,
+            others,
             names,
             ontology: self.ontology,
             change: c.change,

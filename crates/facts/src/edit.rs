@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use uuid::Uuid;
 
-use super::events::{FactEvent, fact_event};
+use super::events::{FactEvent, PossibleRivals, fact_event};
 use super::message_entities::MAX_ALIASES;
 use super::resolve::names;
 use super::weigh::{Place, is_rival, reweigh, statuses};
@@ -70,7 +70,7 @@ pub fn retract(at: &EditContext<'_>, r: &EditedFact<'_>, ids: &mut dyn FnMut() -
 fn events(at: &EditContext<'_>, r: &EditedFact<'_>, facts: &[Fact], change: FactChange, ids: &mut dyn FnMut() -> Uuid) -> Vec<EventDraft> {
     let EditContext { session, ontology, now, .. } = *at;
     let names: HashMap<EntityId, &Entity> = r.sides.iter().map(|e| (e.id, e)).collect();
-    let others: Vec<Fact> = facts.iter().chain(r.rivals.iter().filter(|o| !facts.iter().any(|f| f.id == o.id))).cloned().collect();
+    let others = PossibleRivals::of(facts.iter().chain(r.rivals.iter().filter(|o| !facts.iter().any(|f| f.id == o.id))));
     let event = |f: &Fact| {
         let change = if f.id == r.fact.id { change } else { FactChange::Revised };
         let (message, excerpt) = (None, None);

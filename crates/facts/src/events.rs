@@ -4,18 +4,37 @@ use std::collections::HashMap;
 
 use super::{
     statement::Statement,
-    weigh::{is_rival, relative_weight, standing},
+    weigh::{is_rival, relative_weight, rival_keys, standing},
 };
 use recall_domain::{
     Entity, EntityId, EventBody, Fact, FactStatus, FactValue, MessageId, Ontology, SessionId, Timestamp, UserText,
     event::{EntityChange, EntityUpdate, FactChange, FactUpdate, RivalFact},
 };
 
+/// Facts by subject and relation, for the search for rivals. The events of a merge would otherwise compare each fact with each other one.
+pub(super) struct PossibleRivals<'f>(HashMap<(EntityId, &'f str), Vec<&'f Fact>>);
+
+impl<'f> PossibleRivals<'f> {
+    pub(super) fn of(facts: impl IntoIterator<Item = &'f Fact>) -> Self {
+        let mut by_key: HashMap<(EntityId, &str), Vec<&Fact>> = HashMap::new();
+        for fact in facts {
+            by_key.entry((fact.subject, &fact.relation)).or_default().push(fact);
+        }
+        Self(by_key)
+    }
+
+    /// Returns all rivals of a fact, and perhaps others.
+    fn of_fact(&self, fact: &Fact, ontology: &Ontology) -> Vec<&'f Fact> {
+        let keys = rival_keys(fact, ontology);
+        keys.iter().filter_map(|key| self.0.get(&(key.subject, key.relation.as_str()))).flatten().copied().collect()
+    }
+}
+
 /// The inputs of a `fact_update` event.
 pub(super) struct FactEvent<'a> {
     pub(super) session: SessionId,
     pub(super) fact: &'a Fact,
-    pub(super) others: &'a [Fact],
+    pub(super) others: &'a PossibleRivals<'a>,
     pub(super) names: &'a HashMap<EntityId, &'a Entity>,
     pub(super) ontology: &'a Ontology,
     pub(super) change: FactChange,
@@ -30,15 +49,15 @@ pub(super) fn fact_event(e: FactEvent<'_>) -> EventBody {
     let target = |f: &Fact| f.value.as_ref().map_or_else(|| name(f.object), FactValue::shown);
     let kind = |id: EntityId| e.names.get(&id).map(|n| n.entity_type);
     let s = standing(e.fact, e.ontology.get(&e.fact.relation), e.now);
-    let rivals = e
-        .others
-        .iter()
+    let others = |fact: &Fact| e.others.of_fact(fact, e.ontology);
+    let rivals = others(e.fact)
+        .into_iter()
         .filter(|o| o.id != e.fact.id && o.status == FactStatus::Active && o.support > 0.0 && is_rival(e.fact, o, e.ontology))
         .map(|o| RivalFact {
             fact_id: o.id,
             relation: phrase(&o.relation),
             target: target(o),
-            relative_weight: relative_weight(o, e.others, e.ontology, e.now),
+            relative_weight: relative_weight(o, others(o), e.ontology, e.now),
         })
         .collect();
     EventBody::FactUpdate(FactUpdate {
@@ -56,7 +75,7 @@ pub(super) fn fact_event(e: FactEvent<'_>) -> EventBody {
         weight: s.weight,
         belief: s.belief,
         uncertainty: s.uncertainty,
-        relative_weight: relative_weight(e.fact, e.others, e.ontology, e.now),
+        relative_weight: relative_weight(e.fact, others(e.fact), e.ontology, e.now),
         status: e.fact.status,
         change: e.change,
         flagged: e.fact.flagged,

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-use super::events::{FactEvent, fact_event};
+use super::events::{FactEvent, PossibleRivals, fact_event};
 use super::weigh::{is_rival, reweigh};
 use recall_domain::{
     Entity, EntityId, EventBody, Evidence, Fact, FactId, FactStatus, MessageId, Ontology, SessionId, Stance, Timestamp,
@@ -225,7 +225,7 @@ pub struct ChangedMemory<'a> {
 /// Returns the events of each concerned session. Each session gets at least one.
 pub fn events(changed: &ChangedMemory<'_>) -> BTreeMap<SessionId, Vec<EventBody>> {
     let names: HashMap<EntityId, &Entity> = changed.sides.iter().map(|e| (e.id, e)).collect();
-    let others: Vec<Fact> = changed.facts.iter().map(|(f, _)| f.clone()).filter(|f| f.status == FactStatus::Active).collect();
+    let others = PossibleRivals::of(changed.facts.iter().map(|(f, _)| f).filter(|f| f.status == FactStatus::Active));
     let mut events: BTreeMap<SessionId, Vec<EventBody>> = BTreeMap::new();
     for (fact, change) in changed.facts {
         for session in changed.sessions.get(&fact.id).into_iter().flatten().copied() {

@@ -6,7 +6,7 @@ use uuid::Uuid;
 
 use super::adopt;
 use super::edit::{EditContext, entity_event};
-use super::events::{FactEvent, fact_event};
+use super::events::{FactEvent, PossibleRivals, fact_event};
 use super::message_entities::MAX_ALIASES;
 use super::resolve::names;
 use super::weigh::{apply, reweigh};
@@ -106,8 +106,8 @@ fn plan(at: &EditContext<'_>, m: &Merge<'_>, across_memories: bool, ids: &mut dy
     let removed = m.facts.iter().filter(|f| deleted.contains(&f.id) || dropped.iter().any(|(from, _)| *from == f.id));
     let mut sides: HashMap<EntityId, &Entity> = m.sides.iter().map(|e| (e.id, e)).collect();
     sides.extend([(m.from.id, m.from), (entity.id, &entity)]);
-    let others: Vec<Fact> =
-        facts.iter().cloned().chain(staying.iter().filter(|s| !facts.iter().any(|f| f.id == s.id)).map(|f| (*f).clone())).collect();
+    let changed_ids: HashSet<FactId> = facts.iter().map(|f| f.id).collect();
+    let others = PossibleRivals::of(facts.iter().chain(staying.iter().copied().filter(|s| !changed_ids.contains(&s.id))));
     let changes = facts.iter().map(|f| (f, FactChange::Revised)).chain(removed.map(|f| (f, FactChange::Removed)));
     let mut events = vec![entity_event(session, &entity, EntityChange::Merged, Some(m.from.id))];
     events.extend(changes.map(|(fact, change)| {

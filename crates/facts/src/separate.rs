@@ -3,29 +3,23 @@
 //! Names that a message or the resolution of names joined have no merge record. So the separation is the undoing of a merge of which
 //! only the names are known: each statement goes to the entity that its message names.
 
+use std::collections::HashSet;
+
 use uuid::Uuid;
 
 use super::edit::EditContext;
 use super::resolve::names;
-use super::unmerge::{Undo, own_names, unmerge};
-use recall_domain::{Decision, Entity, EntityId, EntityKey, Evidence, Fact, Mention, MessageId, Timestamp};
+use super::unmerge::{EntityState, Undo, own_names, unmerge};
+use recall_domain::{Decision, Entity, EntityId, EntityKey, Fact, FactId, Timestamp};
 use recall_ports::{KnowledgeCommit, LostNames, MergeRecord};
 
-/// A name to separate, with all that is known of its entity.
+/// A name to separate.
 #[derive(Debug)]
 pub struct Separation<'a> {
     /// The entity.
-    pub entity: &'a Entity,
+    pub state: &'a EntityState,
     /// One of its aliases.
     pub name: &'a str,
-    /// All its facts.
-    pub facts: &'a [Fact],
-    /// All evidence of those facts.
-    pub evidence: &'a [Evidence],
-    /// All its mentions.
-    pub mentions: &'a [(MessageId, u32, Mention)],
-    /// The entities on either side of its facts.
-    pub sides: &'a [Entity],
     /// The entities that were merged into it, with the names that they had.
     pub merged: &'a [Entity],
 }
@@ -48,7 +42,8 @@ pub enum NotSeparable {
 /// # Errors
 /// When it is no other name of the entity, came with a recorded merge, was never said, or is all that was said of the entity.
 pub fn separate(at: &EditContext<'_>, s: &Separation<'_>, ids: &mut dyn FnMut() -> Uuid) -> Result<KnowledgeCommit, NotSeparable> {
-    let Separation { entity, name, facts, evidence, mentions, sides, merged } = *s;
+    let Separation { state, name, merged } = *s;
+    let EntityState { entity, facts, mentions, .. } = state;
     let key = EntityKey::of(name).ok_or(NotSeparable::NoAlias)?;
     let has_key = |other: &str| EntityKey::of(other).as_ref() == Some(&key);
     let name = entity.aliases.iter().find(|alias| has_key(alias)).filter(|_| !has_key(&entity.name)).ok_or(NotSeparable::NoAlias)?;
@@ -95,11 +90,11 @@ pub fn separate(at: &EditContext<'_>, s: &Separation<'_>, ids: &mut dyn FnMut() 
         mentions: Vec::new(),
         since: mentions.iter().map(|(message, _, _)| *message).collect(),
     };
-    let mut plan = unmerge(at, &Undo { record: &record, survivor: entity, facts, evidence, mentions, sides }, ids);
+    let mut plan = unmerge(at, &Undo { record: &record, state }, ids);
     let moved: usize = plan.unmerged.iter().map(|undone| undone.mentions.len()).sum();
     let stays = |f: &Fact| [f.subject, f.object].contains(&entity.id);
-    let is_changed = |f: &Fact| plan.deleted_facts.contains(&f.id) || plan.facts.iter().any(|o| o.id == f.id);
-    let is_left = plan.facts.iter().any(stays) || facts.iter().any(|f| !is_changed(f));
+    let changed: HashSet<FactId> = plan.deleted_facts.iter().copied().chain(plan.facts.iter().map(|f| f.id)).collect();
+    let is_left = plan.facts.iter().any(stays) || facts.iter().any(|f| !changed.contains(&f.id));
     if !entity.is_viewer && moved == mentions.len() && !is_left {
         return Err(NotSeparable::NothingStays);
     }

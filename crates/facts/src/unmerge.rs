@@ -11,7 +11,7 @@ use std::collections::{HashMap, HashSet};
 use uuid::Uuid;
 
 use super::edit::{EditContext, entity_event};
-use super::events::{FactEvent, fact_event};
+use super::events::{FactEvent, PossibleRivals, fact_event};
 use super::weigh::{is_rival, reweigh};
 use recall_domain::{
     Entity, EntityId, EntityKey, EventDraft, EventId, Evidence, Fact, FactId, FactStatus, Mention, MessageId, Ontology, Span, Stance,
@@ -21,21 +21,28 @@ use recall_domain::{
 };
 use recall_ports::{KnowledgeCommit, LostNames, MergeRecord, Unmerge};
 
-/// A merge to undo, with the present state of the surviving entity.
+/// An entity that loses a part, with all that is known of it now.
+#[derive(Debug)]
+pub struct EntityState {
+    /// The entity.
+    pub entity: Entity,
+    /// All its facts.
+    pub facts: Vec<Fact>,
+    /// All evidence of those facts.
+    pub evidence: Vec<Evidence>,
+    /// All its mentions.
+    pub mentions: Vec<(MessageId, u32, Mention)>,
+    /// The entities that still exist on either side of its facts, and of those of a merge record.
+    pub sides: Vec<Entity>,
+}
+
+/// A merge to undo.
 #[derive(Debug)]
 pub struct Undo<'a> {
     /// What the merge changed.
     pub record: &'a MergeRecord,
-    /// The surviving entity as it is now.
-    pub survivor: &'a Entity,
-    /// All its facts.
-    pub facts: &'a [Fact],
-    /// All evidence of those facts.
-    pub evidence: &'a [Evidence],
-    /// All its mentions.
-    pub mentions: &'a [(MessageId, u32, Mention)],
-    /// Entities that still exist on either side of its facts and of the recorded facts.
-    pub sides: &'a [Entity],
+    /// The surviving entity.
+    pub state: &'a EntityState,
 }
 
 /// A fact as it must be after the undo.
@@ -55,7 +62,7 @@ pub fn unmerge(at: &EditContext<'_>, u: &Undo<'_>, ids: &mut dyn FnMut() -> Uuid
     let mentions = u.mentions_to_restore();
     let (survivor, gone) = u.restored_entities(&mentions, at);
     let mut rows: HashMap<FactId, Vec<&Evidence>> = HashMap::new();
-    for e in u.evidence {
+    for e in &u.state.evidence {
         rows.entry(e.fact).or_default().push(e);
     }
     let mut targets = u.recorded_targets(ontology);
@@ -66,7 +73,7 @@ pub fn unmerge(at: &EditContext<'_>, u: &Undo<'_>, ids: &mut dyn FnMut() -> Uuid
     let kept: HashSet<FactId> = targets.iter().map(|g| g.fact.id).collect();
     // Facts of the restored entity are written first, because this frees their (subject, relation, object) for the others.
     targets.sort_by_key(|g| !(g.fact.subject == gone.id || g.fact.object == gone.id));
-    let current: HashMap<FactId, &Fact> = u.facts.iter().map(|f| (f.id, f)).collect();
+    let current: HashMap<FactId, &Fact> = u.state.facts.iter().map(|f| (f.id, f)).collect();
     for target in targets {
         let current = current.get(&target.fact.id).copied();
         let has = |e: &Evidence| target.rows.iter().any(|r| r.message == e.message && r.stance == e.stance);
@@ -88,13 +95,15 @@ pub fn unmerge(at: &EditContext<'_>, u: &Undo<'_>, ids: &mut dyn FnMut() -> Uuid
 
     // A fact that lost all its evidence is deleted.
     let empty = |f: &&Fact| !kept.contains(&f.id) && rows.contains_key(&f.id);
-    deleted.extend(u.facts.iter().filter(empty).map(|f| f.id));
+    deleted.extend(u.state.facts.iter().filter(empty).map(|f| f.id));
 
-    let mut names: HashMap<EntityId, &Entity> = u.sides.iter().map(|e| (e.id, e)).collect();
+    let mut names: HashMap<EntityId, &Entity> = u.state.sides.iter().map(|e| (e.id, e)).collect();
     names.extend([(gone.id, &gone), (survivor.id, &survivor)]);
-    let stays = |f: &&Fact| !deleted.contains(&f.id) && !facts.iter().any(|o: &Fact| o.id == f.id);
-    let others: Vec<Fact> = facts.iter().chain(u.facts.iter().filter(stays)).cloned().collect();
-    let removed = u.facts.iter().filter(|f| deleted.contains(&f.id));
+    let deleted_ids: HashSet<FactId> = deleted.iter().copied().collect();
+    let changed_ids: HashSet<FactId> = facts.iter().map(|f| f.id).collect();
+    let stays = |f: &&Fact| !deleted_ids.contains(&f.id) && !changed_ids.contains(&f.id);
+    let others = PossibleRivals::of(facts.iter().chain(u.state.facts.iter().filter(stays)));
+    let removed = u.state.facts.iter().filter(|f| deleted_ids.contains(&f.id));
     let changes = facts.iter().map(|f| (f, FactChange::Revised)).chain(removed.map(|f| (f, FactChange::Removed)));
     let mut events = vec![
         entity_event(session, &survivor, EntityChange::Unmerged, Some(gone.id)),
@@ -133,7 +142,7 @@ impl Undo<'_> {
 
     /// Maps a recorded id to the present one: the surviving entity may have been merged again.
     fn current_id(&self, id: EntityId) -> EntityId {
-        if id == self.record.before.id { self.survivor.id } else { id }
+        if id == self.record.before.id { self.state.entity.id } else { id }
     }
 
     fn replace_side(fact: &Fact, from: EntityId, to: EntityId) -> Fact {
@@ -148,6 +157,7 @@ impl Undo<'_> {
         let recorded: HashSet<&(MessageId, u32)> = self.record.mentions.iter().collect();
         let named = |m: &Mention| EntityKey::of(&m.name).is_some_and(|k| ours.contains(&k) && !theirs.contains(&k));
         let of_gone = self
+            .state
             .mentions
             .iter()
             .filter(|(message, place, m)| recorded.contains(&(*message, *place)) || (self.record.since.contains(message) && named(m)));
@@ -161,9 +171,9 @@ impl Undo<'_> {
         let later: HashSet<MessageId> = messages(mentions).difference(&messages(recorded)).copied().collect();
         let moved: HashSet<&(MessageId, u32)> = mentions.iter().collect();
         let stays = |(message, place, _): &&(MessageId, u32, Mention)| !moved.contains(&(*message, *place));
-        let kept: HashSet<MessageId> = self.mentions.iter().filter(stays).map(|(message, ..)| *message).collect();
+        let kept: HashSet<MessageId> = self.state.mentions.iter().filter(stays).map(|(message, ..)| *message).collect();
         let (more, lost) = (later.len() as u64, later.difference(&kept).count() as u64);
-        let mut survivor = self.survivor.clone();
+        let mut survivor = self.state.entity.clone();
         survivor.mention_count = survivor.mention_count.saturating_sub(gone.mention_count + lost);
         if survivor.aliases == after.aliases {
             survivor.aliases.clone_from(&before.aliases);
@@ -188,23 +198,23 @@ impl Undo<'_> {
 
     /// Whether the merge turned a recorded fact into this fact.
     fn became(&self, recorded: &Fact, fact: &Fact, ontology: &Ontology) -> bool {
-        are_equal(&Self::replace_side(recorded, self.gone(), self.survivor.id), fact, ontology)
+        are_equal(&Self::replace_side(recorded, self.gone(), self.state.entity.id), fact, ontology)
     }
 
     /// Returns the recorded facts, each with the rows that still exist or that the merge itself dropped.
     fn recorded_targets(&self, ontology: &Ontology) -> Vec<TargetFact> {
-        let there: HashSet<EntityId> = self.sides.iter().map(|e| e.id).chain([self.gone(), self.survivor.id]).collect();
-        let retracted: HashSet<FactId> = self.facts.iter().filter(|f| f.status == FactStatus::Retracted).map(|f| f.id).collect();
+        let there: HashSet<EntityId> = self.state.sides.iter().map(|e| e.id).chain([self.gone(), self.state.entity.id]).collect();
+        let retracted: HashSet<FactId> = self.state.facts.iter().filter(|f| f.status == FactStatus::Retracted).map(|f| f.id).collect();
         let taken_back: HashSet<MessageId> =
-            self.evidence.iter().filter(|e| e.stance == Stance::Supports && retracted.contains(&e.fact)).map(|e| e.message).collect();
+            self.state.evidence.iter().filter(|e| e.stance == Stance::Supports && retracted.contains(&e.fact)).map(|e| e.message).collect();
         let mut targets = Vec::new();
         for recorded in &self.record.facts {
             let mut fact =
                 Fact { subject: self.current_id(recorded.subject), object: self.current_id(recorded.object), ..recorded.clone() };
             // The other side may have been merged too. The present fact shows into which entity.
-            if let Some(now) = self.facts.iter().find(|f| f.id == fact.id) {
-                let other = |f: &Fact| if f.subject == self.survivor.id { f.object } else { f.subject };
-                let (gone, stayed) = (self.gone(), self.survivor.id);
+            if let Some(now) = self.state.facts.iter().find(|f| f.id == fact.id) {
+                let other = |f: &Fact| if f.subject == self.state.entity.id { f.object } else { f.subject };
+                let (gone, stayed) = (self.gone(), self.state.entity.id);
                 let named = |id: EntityId| id == gone || id == stayed;
                 match (named(fact.subject), named(fact.object)) {
                     (true, false) => fact.object = other(now),
@@ -216,15 +226,15 @@ impl Undo<'_> {
                 continue;
             }
             let of_itself = {
-                let f = Self::replace_side(&fact, self.gone(), self.survivor.id);
+                let f = Self::replace_side(&fact, self.gone(), self.state.entity.id);
                 f.subject == f.object && f.value.is_none()
             };
-            let current = self.facts.iter().find(|f| self.became(&fact, f, ontology));
+            let current = self.state.facts.iter().find(|f| self.became(&fact, f, ontology));
             let had: Vec<&Evidence> = self.record.evidence.iter().filter(|e| e.fact == recorded.id).collect();
             let holds = |e: &&&Evidence| match current {
                 None => of_itself,
                 Some(f) => {
-                    let held = self.evidence.iter().any(|o| o.fact == f.id && o.message == e.message && o.stance == e.stance);
+                    let held = self.state.evidence.iter().any(|o| o.fact == f.id && o.message == e.message && o.stance == e.stance);
                     held || (e.span.is_none() && !taken_back.contains(&e.message))
                 }
             };
@@ -246,7 +256,7 @@ impl Undo<'_> {
     }
 
     fn rivals_of<'a>(&'a self, fact: &'a Fact, ontology: &'a Ontology) -> impl Iterator<Item = &'a Fact> {
-        self.facts.iter().filter(move |o| o.id != fact.id && is_rival(fact, o, ontology))
+        self.state.facts.iter().filter(move |o| o.id != fact.id && is_rival(fact, o, ontology))
     }
 
     /// Assigns the evidence added since the merge to the side that its message names.
@@ -260,7 +270,7 @@ impl Undo<'_> {
     ) {
         let of_gone: HashSet<&(MessageId, u32)> = mentions.iter().collect();
         let mut named: HashMap<MessageId, Vec<(Span, bool)>> = HashMap::new();
-        for (message, place, mention) in self.mentions {
+        for (message, place, mention) in &self.state.mentions {
             named.entry(*message).or_default().push((mention.span, of_gone.contains(&(*message, *place))));
         }
         // A message that names neither side says "I". Of one that names both, the names in the words of the fact count.
@@ -273,7 +283,7 @@ impl Undo<'_> {
             self.record.since.contains(&e.message) && if counted.is_empty() { speaker } else { counted.iter().all(|of_gone| *of_gone) }
         };
         let recorded = targets.len();
-        for fact in self.facts {
+        for fact in &self.state.facts {
             let rows = held.get(&fact.id).into_iter().flatten().copied();
             let known = |e: &&Evidence| {
                 let became = |g: &&TargetFact| self.became(&g.fact, fact, ontology);
@@ -287,7 +297,7 @@ impl Undo<'_> {
             let states_rival = |m: &MessageId| self.rivals_of(fact, ontology).any(|r| states(r, m));
             let claimed = |targets: &[TargetFact]| targets.iter().any(|g| g.fact.id == fact.id);
             let whole_fact_moves = ours.is_empty() && !theirs.is_empty() && !claimed(targets);
-            let of_gone = Self::replace_side(fact, self.survivor.id, self.gone());
+            let of_gone = Self::replace_side(fact, self.state.entity.id, self.gone());
             for (fact_of_side, mut rows, stays) in [(fact.clone(), ours, true), (of_gone, theirs, false)] {
                 // Rows that only oppose are given to both sides. Rows without a rival are dropped at the end.
                 let there = targets.iter().any(|g| are_equal(&g.fact, &fact_of_side, ontology));

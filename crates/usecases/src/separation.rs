@@ -3,11 +3,11 @@
 use super::entities::{MAX_MERGED_FACTS, sides};
 use super::manual_edits::{Heard, MAX_STALE};
 use super::{check, error::UseCaseError, shared, use_cases::UseCases};
-use recall_domain::{Caller, Entity, EntityId, Evidence, Fact, FactId, Mention, MessageId, SessionId};
+use recall_domain::{Caller, Entity, EntityId, Fact, FactId, SessionId};
 use recall_facts::{
     edit::EditContext,
     separate::{NotSeparable, Separation, separate},
-    unmerge::{Undo, unmerge},
+    unmerge::{EntityState, Undo, unmerge},
 };
 use recall_ports::{CommitError, KnowledgeCommit, MergeRecord};
 
@@ -30,15 +30,6 @@ struct PlannedSeparation {
     sessions: Vec<SessionId>,
     heard: Heard,
     outcome: SeparationOutcome,
-}
-
-/// All that is known of an entity that loses a part.
-struct Known {
-    facts: Vec<Fact>,
-    evidence: Vec<Evidence>,
-    mentions: Vec<(MessageId, u32, Mention)>,
-    sides: Vec<Entity>,
-    sessions: Vec<SessionId>,
 }
 
 impl UseCases {
@@ -75,24 +66,23 @@ impl UseCases {
         let survivor = self.entity(caller, id).await?;
         let name = name.map(|name| check::name(name, "name")).transpose()?;
         let record = if name.is_none() { Some(self.record_of_merge(caller, id, &survivor).await?) } else { None };
-        let known = self.known_of(caller, &survivor, record.as_ref().map_or(&[], |r| &r.facts)).await?;
-        let Known { facts, evidence, mentions, sides, sessions } = &known;
-        let merged = if record.is_none() { self.merged_entities(caller, survivor.id).await? } else { Vec::new() };
+        let state = self.state_of(caller, survivor, record.as_ref().map_or(&[], |r| &r.facts)).await?;
+        let merged = if record.is_none() { self.merged_entities(caller, state.entity.id).await? } else { Vec::new() };
+        let sessions = self.sessions_of_all(caller, &[state.entity.id]).await?;
         let session = sessions.first().copied().ok_or(UseCaseError::NotFound { noun: "entity" })?;
         let mut fresh = || self.parts.ids.fresh();
         let at = EditContext { version, session, ontology: &self.parts.ontology, now: self.now() };
-        let plan = match (&record, &name) {
-            (Some(record), _) => unmerge(&at, &Undo { record, survivor: &survivor, facts, evidence, mentions, sides }, &mut fresh),
-            (None, name) => {
-                let (name, merged) = (name.as_deref().unwrap_or_default(), &merged);
-                let separation = Separation { entity: &survivor, name, facts, evidence, mentions, sides, merged };
+        let plan = match &record {
+            Some(record) => unmerge(&at, &Undo { record, state: &state }, &mut fresh),
+            None => {
+                let separation = Separation { state: &state, name: name.as_deref().unwrap_or_default(), merged: &merged };
                 separate(&at, &separation, &mut fresh).map_err(cannot_separate)?
             }
         };
         let recorded = record.as_ref().map_or(&[][..], |r| &r.evidence);
-        let heard = Heard::of(&[evidence.as_slice(), recorded, plan.evidence.as_slice()].concat());
-        let outcome = outcome_of(&plan, survivor.id)?;
-        Ok(PlannedSeparation { outcome, heard, plan, sessions: known.sessions })
+        let heard = Heard::of(&[state.evidence.as_slice(), recorded, plan.evidence.as_slice()].concat());
+        let outcome = outcome_of(&plan, state.entity.id)?;
+        Ok(PlannedSeparation { outcome, heard, plan, sessions })
     }
 
     /// Returns the record of the merge of `id` into `survivor`, or of the latest merge into it.
@@ -119,16 +109,15 @@ impl UseCases {
         Ok(entities)
     }
 
-    async fn known_of(&self, caller: &Caller, entity: &Entity, recorded: &[Fact]) -> Result<Known, UseCaseError> {
+    /// Returns an entity with all that is known of it. `recorded`: facts of which the other sides are needed, too.
+    async fn state_of(&self, caller: &Caller, entity: Entity, recorded: &[Fact]) -> Result<EntityState, UseCaseError> {
         let store = &self.parts.store;
         let facts = store.facts_of_entities(caller, &[entity.id], MAX_MERGED_FACTS).await?;
         let ids: Vec<FactId> = facts.iter().map(|f| f.id).collect();
         let evidence = store.evidence_of(caller, &ids, MAX_MERGED_FACTS).await?;
         let mentions = store.mentions_of(caller, entity.id).await?;
-        let named = [sides(&facts), sides(recorded)].concat();
-        let sides = store.entities_by_id(caller, &named).await?;
-        let sessions = self.sessions_of_all(caller, &[entity.id]).await?;
-        Ok(Known { facts, evidence, mentions, sides, sessions })
+        let sides = store.entities_by_id(caller, &[sides(&facts), sides(recorded)].concat()).await?;
+        Ok(EntityState { entity, facts, evidence, mentions, sides })
     }
 }
 

@@ -352,7 +352,13 @@ fn addresses_reader(chunk: &RankedChunk) -> bool {
     words(chunk.chunk.text.as_str()).iter().any(|w| matches!(w.plain.as_str(), "you" | "your" | "yours"))
 }
 
-/// Whether a question is about the user. In "how can I", "what should I", "do I need" and "if I lose my key", "I" is anybody.
+/// Verbs of what anybody does by the same rules: "where do I report a loss".
+const BY_RULES: [&str; 26] = [
+    "apply", "ask", "book", "call", "cancel", "claim", "contact", "file", "find", "get", "hand", "have", "install", "log", "need", "open",
+    "order", "register", "renew", "report", "request", "reset", "return", "send", "sign", "submit",
+];
+
+/// Whether a question is about the user. In "how can I", "what should I", "where do I report" and "if I lose my key", "I" is anybody.
 pub(super) fn is_personal(question: &Question) -> bool {
     const BEFORE_ANYBODY: [&str; 10] = ["can", "could", "may", "might", "must", "shall", "should", "would", "if", "unless"];
     let plain = |i: usize| question.words.get(i).map_or("", |w| w.plain.as_str());
@@ -360,7 +366,7 @@ pub(super) fn is_personal(question: &Question) -> bool {
         let before = i.checked_sub(1).map_or("", plain);
         // "How do I", "how long do I".
         let how = (2..=3).any(|back| i.checked_sub(back).map_or("", plain) == "how");
-        BEFORE_ANYBODY.contains(&before) || (before == "do" && (how || matches!(plain(i + 1), "need" | "have" | "get")))
+        BEFORE_ANYBODY.contains(&before) || (before == "do" && (how || BY_RULES.contains(&plain(i + 1))))
     };
     let subject = |i: usize| plain(i) == "i" || plain(i) == "we";
     let positions = || (0..question.words.len()).filter(|i| is_first_person(plain(*i)));
@@ -613,6 +619,14 @@ cues.verbs = ["like"]
         assert!(!found(0.7, 0.65), "a rival is nearly as relevant");
         assert!(!found(0.6, 0.1), "little is relevant in a small library");
         assert!(!is_quoted(question, &[chunk(1, 0.6, KEYS)]), "nothing says that it is relevant");
+    }
+
+    #[test]
+    fn what_anybody_does_by_the_rules_is_not_asked_of_the_user() {
+        let mut rule = chunk(1, 0.6, "Lost keys are reported to the reception.");
+        rule.relevance = Some(0.8);
+        assert!(is_quoted("Where do I report lost keys?", std::slice::from_ref(&rule)));
+        assert!(!is_quoted("Where do I keep lost keys?", &[rule]));
     }
 
     #[test]

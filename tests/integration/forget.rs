@@ -96,6 +96,15 @@ async fn possession_with_a_name_is_forgotten_by_what_it_is() {
 }
 
 #[tokio::test]
+async fn name_without_its_accents_means_the_same() {
+    let chat = Chat::of(&["José Núñez lives in Lima.", "Jose Nunez works for Siemens.", "I like rosé.", "Rose likes tea."]).await;
+    assert!(chat.ask("Where does Jose Nunez live?").await.contains("Lima"));
+    assert!(!chat.ask("Who is Rose?").await.contains("rosé"));
+    let found = chat.forget(json!({ "query": "everything about José Nunez" })).await;
+    assert_eq!(facts(&found), ["José Núñez LIVES_IN Lima", "José Núñez WORKS_FOR Siemens"]);
+}
+
+#[tokio::test]
 async fn request_means_its_relation_only() {
     let chat = Chat::of(&[
         "I live in Rome.",

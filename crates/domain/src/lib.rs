@@ -15,6 +15,7 @@ pub mod event;
 mod exact;
 pub mod fact;
 pub mod first_person;
+pub mod fold;
 pub mod forgetting;
 pub mod ids;
 pub mod login;
@@ -47,6 +48,7 @@ pub use entity::{Decision, Entity, EntityKey, EntityType};
 pub use event::{EventBody, EventDraft, StoredEvent};
 pub use fact::{Evidence, Fact, FactStatus, Stance};
 pub use first_person::{FirstPerson, PronounForm, names_user};
+pub use fold::{ACCENTED, fold};
 pub use forgetting::UndoableForgetting;
 pub use ids::{
     AccessTokenId, ComparisonId, DocumentId, EntityId, EventId, FactId, FileId, ForgettingId, MessageId, SessionId, TopicId, UserId,

@@ -128,7 +128,7 @@ pub struct FactFilter {
     pub as_of: Option<Timestamp>,
     /// Held at one of two moments, and not at the other.
     pub differs: Option<TimeSpan>,
-    /// A name on either side, the value or the relation has each of these words.
+    /// A name or description on either side, the value or the relation has each of these words.
     pub text: Vec<TextWord>,
     /// Has one of these relations.
     pub relations: RelationFilter,

@@ -4,8 +4,8 @@
 
 use uuid::Uuid;
 
-use super::{Refusal, codec::folded, keys};
-use recall_domain::{FactStatus, Page, Timestamp, UserId, Word, belief::PRIOR, context::SearchSource};
+use super::{Refusal, keys};
+use recall_domain::{FactStatus, Page, Timestamp, UserId, Word, belief::PRIOR, context::SearchSource, fold};
 use recall_ports::{EntityFilter, FactFilter, FactOrder, RelationFilter, SessionFilter, TextWord, TimeSpan};
 
 /// A statement that is built at run time: SQL, and values in the form that their columns store.
@@ -59,7 +59,7 @@ pub fn session_conditions<S: ListSql>(sql: &mut S, user: UserId, filter: &Sessio
         }
     }
     if let Some(text) = &filter.text {
-        sql.sql(" AND ").sql(S::POSITION).sql("(COALESCE(s.search, ''), ").text(&folded(text)).sql(") > 0");
+        sql.sql(" AND ").sql(S::POSITION).sql("(COALESCE(s.search, ''), ").text(&fold(text)).sql(") > 0");
     }
 }
 
@@ -85,7 +85,7 @@ pub fn entity_conditions<S: ListSql>(sql: &mut S, user: UserId, filter: &EntityF
         sql.sql(" AND e.entity_type = ").text(entity_type.word());
     }
     if let Some(text) = &filter.text {
-        sql.sql(" AND ").sql(S::POSITION).sql("(e.search, ").text(&folded(text)).sql(") > 0");
+        sql.sql(" AND ").sql(S::POSITION).sql("(e.search, ").text(&fold(text)).sql(") > 0");
     }
     if let Some(session) = &filter.session {
         sql.sql(" AND EXISTS (SELECT 1 FROM visible_mentions m WHERE m.user_id = e.user_id AND m.entity_id = e.id AND m.session_id = ");
@@ -182,7 +182,9 @@ pub fn fact_conditions<S: ListSql>(sql: &mut S, user: UserId, filter: &FactFilte
     }
     for TextWord { word, relations, is_viewer } in &filter.text {
         sql.sql(" AND (EXISTS (SELECT 1 FROM entities e WHERE e.user_id = f.user_id AND e.id IN (f.subject_id, f.object_id) AND (");
-        sql.sql(S::POSITION).sql("(e.search, ").text(&folded(word)).sql(if *is_viewer { ") > 0 OR e.is_viewer))" } else { ") > 0))" });
+        sql.sql(S::POSITION).sql("(e.search, ").text(&fold(word)).sql(") > 0 OR ");
+        sql.sql(S::POSITION).sql("(lower(COALESCE(e.description, '')), ").text(&word.to_lowercase()).sql(") > 0");
+        sql.sql(if *is_viewer { " OR e.is_viewer))" } else { "))" });
         sql.sql(" OR ").sql(S::POSITION).sql("(COALESCE(f.value ->> 'search', ''), ").text(&word.to_lowercase()).sql(") > 0");
         sql.sql(" OR f.relation IN (''");
         for relation in relations {

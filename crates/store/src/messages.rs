@@ -5,12 +5,11 @@ use std::collections::HashMap;
 use async_trait::async_trait;
 
 use super::{
-    EventNumbers, JobStatements, NewEvent, Quota, Refusal, Transaction, UserStatements, codec::folded, enqueue, reject_while_locked,
-    signed, use_quota,
+    EventNumbers, JobStatements, NewEvent, Quota, Refusal, Transaction, UserStatements, enqueue, reject_while_locked, signed, use_quota,
 };
 use recall_domain::{
     Caller, EventBody, EventDraft, Message, MessageId, MessageStatus, Resource, Role, SessionId, Timestamp, UserId, context::SearchSources,
-    event::MessageStored,
+    event::MessageStored, fold,
 };
 use recall_ports::{Appended, Embedding, FollowUp, JobWork, NewMessage};
 
@@ -183,7 +182,7 @@ pub(super) async fn store<T: MessageStatements>(
     let announced: Vec<_> = new.iter().map(|n| n.message.role != Role::Document).collect();
     let events = signed(announced.iter().filter(|announced| **announced).count() as u64);
     let title = new.iter().find_map(|n| n.message.title.as_ref()).map(|title| title.as_str());
-    let search = title.map(folded);
+    let search = title.map(fold);
     let wanted = NumbersWanted {
         count,
         events,

@@ -2,12 +2,11 @@
 
 use async_trait::async_trait;
 
-use super::{
-    MemoryLogStatements, Quota, Refusal, UserStatements, codec::folded, memory_log::record_change, reject_while_locked, use_quota,
-};
+use super::{MemoryLogStatements, Quota, Refusal, UserStatements, memory_log::record_change, reject_while_locked, use_quota};
 use recall_domain::{
     Caller, EventBody, Session, SessionId, Timestamp, UserId, UserText,
     event::{SessionChanged, ViewerChanged},
+    fold,
 };
 use recall_ports::SessionUpdate;
 
@@ -29,7 +28,7 @@ pub struct NewSession {
 impl NewSession {
     /// The title in lower case, for searches.
     pub fn search(&self) -> Option<String> {
-        self.title.as_ref().map(|title| folded(title.as_str()))
+        self.title.as_ref().map(|title| fold(title.as_str()))
     }
 }
 
@@ -76,7 +75,7 @@ pub async fn update_session<T: SessionStatements>(
     now: Timestamp,
 ) -> Result<Session, T::Error> {
     reject_while_locked(tx, user).await?;
-    let search = update.title.as_ref().map(|title| folded(title.as_str()));
+    let search = update.title.as_ref().map(|title| fold(title.as_str()));
     let updated = tx.update_session(user, session, update, search.as_deref()).await?.ok_or(Refusal::NotFound)?;
     record_update(tx, user, session, now).await?;
     Ok(updated)

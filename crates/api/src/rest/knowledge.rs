@@ -61,7 +61,7 @@ pub(super) struct FactsParameters {
     #[serde(default, deserialize_with = "time")]
     #[param(value_type = Option<String>, format = DateTime)]
     changed_before: Option<Timestamp>,
-    /// Each word of this text is in the name of the subject or object, in the value, or in the phrase of the relation.
+    /// Each word of this text is in the name of the subject or object, in what one is to somebody ("brother"), in the value, or in the phrase of the relation.
     text: Option<String>,
 }
 

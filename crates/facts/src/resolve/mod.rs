@@ -225,6 +225,7 @@ impl<'a> Resolver<'a> {
                 NameMatch::Same
                     | NameMatch::Listed
                     | NameMatch::Spelling
+                    | NameMatch::Accents
                     | NameMatch::ShortOfFull
                     | NameMatch::FullOfShort
                     | NameMatch::Initial
@@ -246,6 +247,8 @@ impl<'a> Resolver<'a> {
         let certain = fit == Some(NameMatch::Same) && person_names::is_full_name(&m.name);
         let type_cost = match (names::effective_type(&m.name, m.entity_type), e.entity_type) {
             (a, b) if a == b => 0.0,
+            // Rosé is not Rose.
+            _ if fit == Some(NameMatch::Accents) => return None,
             (a, b) if are_close_types(a, b) => CLOSE_TYPE_PENALTY,
             // Pets have names like people.
             (EntityType::Person, EntityType::Thing) if fit == Some(NameMatch::Same) && e.name.starts_with(char::is_uppercase) => {

@@ -2,7 +2,7 @@
 
 use std::{cell::OnceCell, collections::HashMap, sync::OnceLock};
 
-use recall_domain::{EntityKey, EntityType};
+use recall_domain::{EntityKey, EntityType, fold};
 
 use super::parts::{is_capitalised, is_part, telling_parts};
 use super::person_names::{PersonName, given_name_variants};
@@ -42,6 +42,8 @@ pub(crate) enum NameMatch {
     Listed,
     /// The same except for a company suffix, a hyphen or a space.
     Spelling,
+    /// The same except for accents ("Jose Nunez", "José Núñez").
+    Accents,
     /// The same family name and a short form of the given name ("Kate Miller", "Katherine Miller").
     NicknameAndFamily,
     /// One name is the same and the other its initial ("J. Smith", "Sam N").
@@ -68,7 +70,7 @@ impl NameMatch {
         match self {
             Self::Same => 0.9,
             Self::Listed => 0.9,
-            Self::Spelling => 0.85,
+            Self::Spelling | Self::Accents => 0.85,
             Self::NicknameAndFamily => 0.8,
             Self::Initial | Self::ShortOfFull => 0.7,
             Self::Family => 0.55,
@@ -86,6 +88,7 @@ impl NameMatch {
             Self::Same => "same name",
             Self::Listed => "another name of the same thing",
             Self::Spelling => "same name but for its spelling",
+            Self::Accents => "same name but for its accents",
             Self::NicknameAndFamily => "short form of the given name, same family name",
             Self::Initial => "one name and the initial of the other",
             Self::ShortOfFull => "given name of a known full name",
@@ -106,6 +109,10 @@ pub(super) fn words_of_key(key: &EntityKey) -> Vec<String> {
     let text = key.as_str();
     let bare = |w: &str| w.trim_matches(|c: char| ".,;:!?\"'“”‘’()".contains(c)).to_owned();
     text.split_whitespace().map(bare).filter(|w| !w.is_empty()).take(MAX_WORDS + 1).collect()
+}
+
+fn has_accents(key: &EntityKey) -> bool {
+    !key.as_str().is_ascii() && fold(key.as_str()) != key.as_str()
 }
 
 /// Returns all listed aliases of a key, itself included.
@@ -170,6 +177,18 @@ impl<'n> MentionedName<'n> {
 
     /// Matches the name with a known name of an entity of this type.
     pub(crate) fn match_known(&self, known: &str, entity_type: EntityType) -> Option<NameMatch> {
+        self.match_spelled(known, entity_type).or_else(|| {
+            let has_accents = |key: Option<&EntityKey>| key.is_some_and(has_accents);
+            if !has_accents(self.key.as_ref()) && !has_accents(EntityKey::of(known).as_ref()) {
+                return None;
+            }
+            let found = MentionedName::of(&fold(self.name)).match_spelled(&fold(known), entity_type)?;
+            Some(if found == NameMatch::Same { NameMatch::Accents } else { found })
+        })
+    }
+
+    /// Matches the names as they are spelled.
+    fn match_spelled(&self, known: &str, entity_type: EntityType) -> Option<NameMatch> {
         let (a, b) = (self.key.as_ref()?, EntityKey::of(known)?);
         if *a == b {
             return Some(NameMatch::Same);
@@ -210,6 +229,9 @@ pub(crate) fn keys(name: &str, entity_type: EntityType) -> Vec<EntityKey> {
     let mut keys: Vec<EntityKey> = EntityKey::of(name).into_iter().collect();
     if let Some(key) = keys.first().cloned() {
         keys.extend(known_aliases(key.as_str()).iter().cloned());
+        if has_accents(&key) {
+            keys.extend(EntityKey::of(&fold(name)));
+        }
     }
     if entity_type == EntityType::Person {
         if let Some(PersonName { given: Some(given), family, .. }) = PersonName::of(name) {
@@ -231,8 +253,21 @@ pub(crate) fn keys(name: &str, entity_type: EntityType) -> Vec<EntityKey> {
 
 /// Returns the hints under which an entity with this name is stored.
 ///
-/// These are the given and family names of people, and the bare letters and initials of other entities.
+/// These are the given and family names of people, and the bare letters and initials of other entities, also without accents.
 pub(crate) fn hints(name: &str, entity_type: EntityType) -> Vec<String> {
+    let mut hints = spelled_hints(name, entity_type);
+    if let Some(key) = EntityKey::of(name).filter(has_accents) {
+        let plain = fold(key.as_str());
+        hints.extend(spelled_hints(&plain, entity_type));
+        hints.push(plain);
+        hints.sort();
+        hints.dedup();
+    }
+    hints
+}
+
+/// Returns the hints of a name as it is spelled.
+fn spelled_hints(name: &str, entity_type: EntityType) -> Vec<String> {
     let mut hints = Vec::new();
     if entity_type == EntityType::Person {
         let Some(p) = PersonName::of(name) else { return hints };
@@ -319,6 +354,10 @@ mod tests {
             ("Captain Schmidt", "Mr. Schmidt", Some(NameMatch::Same)),
             ("John", "Joan", None),
             ("John Smith", "John Miller", None),
+            ("Jose Nunez", "José Núñez", Some(NameMatch::Accents)),
+            ("José Núñez", "Jose Nunez", Some(NameMatch::Accents)),
+            ("José", "Jose Nunez", Some(NameMatch::ShortOfFull)),
+            ("José", "Josef", None),
         ] {
             assert_eq!(of(mentioned, known), expected, "{mentioned} and {known}");
         }
@@ -358,10 +397,21 @@ mod tests {
             ("Schmidt", "Anna Schmidt"),
             ("John Smith", "J. Smith"),
             ("Anna Schmidt", "Dr. Schmidt"),
+            ("Jose Nunez", "José Núñez"),
+            ("José Núñez", "Jose Nunez"),
+            ("Jose", "José"),
+            ("José", "Jose"),
+            ("Nunez", "José Núñez"),
         ] {
             found(mentioned, known, EntityType::Person);
         }
-        for (a, b) in [("NYC", "New York City"), ("Acme Inc", "Acme"), ("Click-House", "ClickHouse"), ("SDC", "Sunday Dinner Club")] {
+        for (a, b) in [
+            ("NYC", "New York City"),
+            ("Acme Inc", "Acme"),
+            ("Click-House", "ClickHouse"),
+            ("SDC", "Sunday Dinner Club"),
+            ("Zurich", "Zürich"),
+        ] {
             found(a, b, EntityType::Organization);
             found(b, a, EntityType::Organization);
         }

@@ -5,7 +5,7 @@ use std::{
     sync::OnceLock,
 };
 
-use recall_domain::EntityKey;
+use recall_domain::{EntityKey, fold};
 
 use super::names::{MAX_WORDS, NameMatch, words_of_key};
 use super::titles::{is_gendered, is_title, titles_exclude};
@@ -125,7 +125,7 @@ pub(super) fn given_name_variants(given: &str) -> &'static BTreeSet<String> {
 
 /// Whether two full names of people have the same given name and different family names: "Martin Iliev" and "Martin Dushkov".
 pub(crate) fn are_namesakes(a: &str, b: &str) -> bool {
-    let (Some(a), Some(b)) = (PersonName::of(a), PersonName::of(b)) else { return false };
+    let (Some(a), Some(b)) = (PersonName::of(&fold(a)), PersonName::of(&fold(b))) else { return false };
     match (a.given, a.family, b.given, b.family) {
         (Some(a), Some(f), Some(b), Some(g)) => match_given_names(&a, &b).is_some() && f != g && !is_initial(&f, &g) && !is_initial(&g, &f),
         _ => false,

@@ -118,7 +118,7 @@ pub fn entity_search(record: &Record) -> String {
 
 /// The column `search` of a session's record.
 pub fn session_search(record: &Record) -> Option<String> {
-    record.text("title").map(crate::codec::folded)
+    record.text("title").map(recall_domain::fold)
 }
 
 fn names(fields: &[Field]) -> String {

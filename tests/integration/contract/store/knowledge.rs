@@ -293,7 +293,7 @@ pub(super) async fn facts_and_entities_are_filtered(store: Arc<dyn Store>) {
     let known = w.john_likes_mary().await;
     let other = w.session().await;
     let message = w.note(other, "Émile uses 100%_safe.").await;
-    let emile = Entity { aliases: vec!["LE GRAND".into()], ..entity("Émile") };
+    let emile = Entity { aliases: vec!["LE GRAND".into()], description: Some("brother".into()), ..entity("Émile") };
     let tool = Entity { entity_type: EntityType::Tool, ..entity("100%_safe") };
     let weak = Fact { support: 0.0, opposition: 2.0, status: FactStatus::Retracted, ..fact(&emile, "USES", &tool) };
     let plan = KnowledgeCommit {
@@ -321,6 +321,7 @@ pub(super) async fn facts_and_entities_are_filtered(store: Arc<dyn Store>) {
         (FactFilter { min_belief: Some(0.26), ..by() }, vec![likes.id]),
         (FactFilter { text: vec![word("éMILE")], ..by() }, vec![weak.id]),
         (FactFilter { text: vec![word("grand")], ..by() }, vec![weak.id]),
+        (FactFilter { text: vec![word("Brother")], ..by() }, vec![weak.id]),
         (FactFilter { text: vec![word("0%_s")], ..by() }, vec![weak.id]),
         (FactFilter { text: vec![word("%")], ..by() }, vec![weak.id]),
         (FactFilter { text: vec![word("M_ry")], ..by() }, none.clone()),

@@ -60,7 +60,13 @@ test("the printed front end has at most 60 lines, learns, answers with sources, 
   await waitForElement(page.locator("#log .assistant", { hasText: "“John likes Mary”" }), "the answer with its source");
   await page.reload();
   await waitForElement(page.locator("#facts li", { hasText: "John likes Mary: belief 67 %" }), "the fact after a reload");
+  await waitForElement(page.locator("#log .assistant", { hasText: "“John likes Mary”" }), "the source after a reload");
   assert.equal(await page.locator("#log li").count(), 3, "each message once");
+  await say("Anna is my sister. I use React.");
+  const words = ["You are family of Anna:", "You use React:"];
+  for (const text of words) await waitForElement(page.locator("#facts li", { hasText: text }), text);
+  await page.reload();
+  for (const text of words) await waitForElement(page.locator("#facts li", { hasText: text }), `${text} after a reload`);
   assert.deepEqual(problems().filter((problem) => !/404/.test(problem)), []);
   await context.close();
 });

@@ -209,16 +209,43 @@ export interface Label {
   points: Point[];
 }
 
+const discOf = ({ x = 0, y = 0, r }: GraphNode): Box => boxAround({ x, y }, r, r);
+export type Side = "below" | "above";
+/** The box of the name of a node. `width`: of the name in pixels at scale 1. */
+const nameBox = ({ x = 0, y = 0, r }: GraphNode, side: Side, letter: number, width: number): Box =>
+  boxAround({ x, y: y + (side === "below" ? 1 : -1) * (r + 3 + 8 * letter) }, (width * letter) / 2, 7 * letter);
+
+/**
+ * Returns the side of each name that has room there, by the id of its node: it covers no other node or name.
+ *
+ * Required names come first, then those with most facts. `letter`, `nameWidth`: see `placeLabels`.
+ */
+export function placeNames(nodes: readonly GraphNode[], letter: number, nameWidth: (node: GraphNode) => number, isRequired: (node: GraphNode) => boolean): Map<string, Side> {
+  const sides = new Map<string, Side>();
+  const names: Box[] = [];
+  const discs = nodes.map((node) => ({ node, box: discOf(node) }));
+  const named = nodes.filter(({ entity }) => !entity.isViewer).map((node) => ({ node, required: isRequired(node) }));
+  for (const { node, required } of named.sort((a, b) => Number(b.required) - Number(a.required) || b.node.r - a.node.r || a.node.id.localeCompare(b.node.id))) {
+    const boxAt = (side: Side) => nameBox(node, side, letter, nameWidth(node));
+    const isFree = (box: Box) => !names.some((other) => overlaps(box, other)) && !discs.some((disc) => disc.node !== node && overlaps(box, disc.box));
+    const side = (["below", "above"] as const).find((one) => isFree(boxAt(one))) ?? (required ? "below" : null);
+    if (side === null) continue;
+    names.push(boxAt(side));
+    sides.set(node.id, side);
+  }
+  return sides;
+}
+
 /**
  * Places labels so that they cover no other label, node or name. null: no room.
  *
- * Facts with the highest weight choose first. `letter` is the letter size in graph units. `nameWidth`: of the name under a node, in pixels at scale 1.
+ * Facts with the highest weight choose first. `letter` is the letter size in graph units. `nameWidth`: of the name of a node, in pixels at scale 1.
+ * `names`: where names are shown.
  */
-export function placeLabels(labels: readonly Label[], nodes: readonly GraphNode[], letter: number, nameWidth: (node: GraphNode) => number): Map<string, Point | null> {
+export function placeLabels(labels: readonly Label[], nodes: readonly GraphNode[], letter: number, nameWidth: (node: GraphNode) => number, names: ReadonlyMap<string, Side>): Map<string, Point | null> {
   const taken: Box[] = nodes.flatMap((n) => {
-    const [x, y] = [n.x ?? 0, n.y ?? 0];
-    const name = (nameWidth(n) * letter) / 2;
-    return n.entity.isViewer ? [boxAround({ x, y }, n.r, n.r)] : [boxAround({ x, y }, n.r, n.r), boxAround({ x, y: y + n.r + 3 + 8 * letter }, name, 7 * letter)];
+    const side = names.get(n.id);
+    return side ? [discOf(n), nameBox(n, side, letter, nameWidth(n))] : [discOf(n)];
   });
   const placed = new Map<string, Point | null>();
   for (const { id, width, required, points } of [...labels].sort((a, b) => Number(b.required) - Number(a.required) || b.weight - a.weight || a.id.localeCompare(b.id))) {

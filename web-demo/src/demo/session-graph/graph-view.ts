@@ -2,7 +2,7 @@
 import type { RefObject } from "preact";
 import { prefersReducedMotion } from "../motion.ts";
 import { entityHref, navigate } from "../state/route.ts";
-import { createLayout, edgePath, halfWidth, placeLabels, type GraphData, type GraphEdge, type GraphNode, type Label, type Layout } from "./graph-layout.ts";
+import { createLayout, edgePath, halfWidth, placeLabels, placeNames, type GraphData, type GraphEdge, type GraphNode, type Label, type Layout } from "./graph-layout.ts";
 import { TextWidths } from "./text-widths.ts";
 
 interface Viewport { k: number; x: number; y: number }
@@ -18,10 +18,12 @@ interface Elements {
 }
 
 const MARGIN = 20;
-/** Height of the name under a node. */
+/** Height of the name below or above a node. */
 const NAME_PX = 20;
 /** Pointer movements below this distance are clicks. */
 const DRAG_THRESHOLD_PX = 4;
+/** Letters grow in graph units while the graph shrinks on the screen, up to this size. */
+const LARGEST_LETTER = 2;
 const clamp = (value: number, low: number, high: number) => Math.min(high, Math.max(low, value));
 const idsOf = (graph: GraphData) => [...graph.nodes, ...graph.edges].map((x) => x.id).join();
 
@@ -30,7 +32,7 @@ function fitNodes(nodes: GraphNode[], w: number, h: number): Viewport {
   if (nodes.length === 0) return { k: 1, x: w / 2, y: h / 2 };
   const x0 = Math.min(...nodes.map((n) => (n.x ?? 0) - halfWidth(n)));
   const x1 = Math.max(...nodes.map((n) => (n.x ?? 0) + halfWidth(n)));
-  const y0 = Math.min(...nodes.map((n) => (n.y ?? 0) - n.r));
+  const y0 = Math.min(...nodes.map((n) => (n.y ?? 0) - n.r - NAME_PX));
   const y1 = Math.max(...nodes.map((n) => (n.y ?? 0) + n.r + NAME_PX));
   const k = clamp(Math.min(w / (x1 - x0 + 2 * MARGIN), h / (y1 - y0 + 2 * MARGIN)), 0.35, 1.25);
   return { k, x: w / 2 - (k * (x0 + x1)) / 2, y: h / 2 - (k * (y0 + y1)) / 2 };
@@ -133,12 +135,12 @@ export class GraphView {
     if (!this.#manual) this.#followNodes(this.#size);
     const { k, x, y } = this.#viewport;
     // Text keeps its size on the screen: users zoom to separate nodes, not to enlarge text.
-    const letter = clamp(1 / k, 0.25, 1.6);
+    const letter = clamp(1 / k, 0.25, LARGEST_LETTER);
     stage.style.setProperty("--letter", letter.toFixed(3));
     for (const side of ["markerWidth", "markerHeight"]) this.#elements.arrow.current?.setAttribute(side, (8 * letter).toFixed(2));
     stage.setAttribute("transform", `translate(${x.toFixed(2)} ${y.toFixed(2)}) scale(${k.toFixed(4)})`);
     for (const node of this.#graph.nodes) svg.getElementById?.(`n-${node.id}`)?.setAttribute("transform", `translate(${(node.x ?? 0).toFixed(2)} ${(node.y ?? 0).toFixed(2)})`);
-    this.#drawEdges(svg, letter);
+    this.#drawTexts(svg, letter);
   };
 
   #followNodes({ width, height }: { width: number; height: number }) {
@@ -148,7 +150,7 @@ export class GraphView {
     this.#viewport = now === HOME ? target : { k: now.k + (target.k - now.k) * ease, x: now.x + (target.x - now.x) * ease, y: now.y + (target.y - now.y) * ease };
   }
 
-  #drawEdges(svg: SVGSVGElement, letter: number) {
+  #drawTexts(svg: SVGSVGElement, letter: number) {
     const groups = this.#graph.edges.flatMap((edge): Array<readonly [GraphEdge, Element, SVGTextElement | null]> => {
       const group = svg.getElementById?.(`e-${edge.id}`);
       return group ? [[edge, group, group.querySelector("text")]] : [];
@@ -160,11 +162,19 @@ export class GraphView {
       const weight = edge.fact.status === "active" ? edge.fact.weight : 0;
       return [{ id: edge.id, width: this.#widths.of(text, required ? "lit" : "label", letter), required, weight, points: edgePath(edge).labelPoints }];
     });
-    const nameWidth = (node: GraphNode) => {
-      const name = svg.getElementById?.(`n-${node.id}`)?.querySelector<SVGTextElement>(".name");
+    const names = new Map(this.#graph.nodes.map(({ id }) => [id, svg.getElementById?.(`n-${id}`)?.querySelector<SVGTextElement>(".name") ?? null]));
+    const nameWidth = ({ id }: GraphNode) => {
+      const name = names.get(id);
       return name ? this.#widths.of(name, "name", letter) : 0;
     };
-    const places = placeLabels(labels, this.#graph.nodes, letter, nameWidth);
+    const sides = placeNames(this.#graph.nodes, letter, nameWidth, ({ id }) => names.get(id)?.closest(".node")?.classList.contains("lit") ?? false);
+    const places = placeLabels(labels, this.#graph.nodes, letter, nameWidth, sides);
+    for (const { id, r } of this.#graph.nodes) {
+      const [name, side] = [names.get(id), sides.get(id)];
+      name?.setAttribute("visibility", side ? "visible" : "hidden");
+      // The style sheet puts the name below its `y`.
+      if (side) name?.setAttribute("y", (side === "below" ? r + 3 : -(r + 3) - 16 * letter).toFixed(1));
+    }
     for (const [edge, group, text] of groups) {
       const { d } = edgePath(edge);
       for (const path of group.querySelectorAll("path")) path.setAttribute("d", d);

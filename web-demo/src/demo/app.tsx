@@ -21,6 +21,7 @@ import { route, sessionHref, type Route } from "./state/route.ts";
 import { clockOrMoment, count } from "./state/format.ts";
 import { sessions } from "./state/session-list.ts";
 import { caughtUp, reconnect } from "./state/stream.ts";
+import { start } from "./state/viewer.ts";
 
 const CAUGHT_UP_SHOWN_MS = 7000;
 
@@ -98,6 +99,22 @@ const NotKept = () => (
 function Toast() {
   if (!problem.value) return null;
   return <div class="toast" role="alert">{problem.value}<button type="button" class="icon-button" aria-label="Close" onClick={() => { problem.value = null; }}><Icon name="close" /></button></div>;
+}
+
+/** A shorter wait needs no words, which would only flicker. */
+const PATIENCE_MS = 2500;
+
+/** Says that the page still waits for its start. */
+function LateStart() {
+  const [isLate, setLate] = useState(false);
+  const waits = start.value === null;
+  useEffect(() => {
+    if (!waits) return;
+    const timer = setTimeout(() => setLate(true), PATIENCE_MS);
+    return () => { clearTimeout(timer); setLate(false); };
+  }, [waits]);
+  // The region is there before its words, so that screen readers announce them.
+  return <div role="status">{isLate && <p class="toast">Waiting for the server, which does not answer yet.</p>}</div>;
 }
 
 /** A screen that shows one tab. The style sheet has the same limit. */
@@ -183,7 +200,7 @@ export function App() {
     : current.page === "graph" ? <GraphPlace rest={current.rest} />
     : current.page === "settings" ? <SettingsPlace section={current.section} />
     : current.page === "home" || current.page === "session" || current.page === "entity" ? null : <DocumentsPlace />;
-  if (place) return <div class="shell one-place">{header}{place}<Toast /></div>;
+  if (place) return <div class="shell one-place">{header}{place}<LateStart /><Toast /></div>;
   const known = memory.value;
   void known?.version.value;
   const facts = known?.counts().active ?? 0;
@@ -215,6 +232,7 @@ export function App() {
           </button>
         ))}
       </div>
+      <LateStart />
       <Toast />
     </div>
   );

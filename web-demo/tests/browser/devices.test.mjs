@@ -137,6 +137,58 @@ test("forgetting and deleting on another device deletes the copies here, without
   for (const { context } of [here, there]) await context.close();
 });
 
+test("a session that is deleted on another device is left, and the others stay", async () => {
+  const here = await openDevice();
+  await keepSentence(here, "Ottokar likes Genoa.", "Genoa");
+  const id = await keepSentence(here, "Ottokar likes Parma.", "Parma");
+  await deleteSession(id);
+  await waitForElement(here.page.getByRole("heading", { name: "There is no such session" }), "the words about it");
+  assert.equal(await here.page.getByRole("alert").count(), 0);
+  await here.page.getByRole("link", { name: "Open the newest session" }).click();
+  await waitForElement(fact(here, "Ottokar", "Genoa"), "the other session");
+  await waitForPhase(here, "live");
+  assert.deepEqual(here.problems, []);
+  await here.context.close();
+});
+
+for (const [place, words] of [["", null], ["#/memory", "Xanthippe likes Pisa"], ["#/graph", "Graph"]]) {
+  test(`after everything is deleted on another device, ${place || "the chat"} starts again with an empty session`, async (t) => {
+    const own = await Server.start();
+    t.after(() => own.stop());
+    const here = await openDevice(`${own.url}/`);
+    const { page } = here;
+    await say(here, "Wenzel likes Pavia.");
+    await waitForElement(fact(here, "Pavia"), "the first fact");
+    await page.getByRole("textbox", { name: "Message" }).fill("A draft of the first session");
+    await newSession(here);
+    await say(here, "Xanthippe likes Pisa.");
+    await waitForElement(fact(here, "Pisa"), "the second fact");
+    await page.evaluate(() => sessionStorage.setItem("recall.forgotten", JSON.stringify([{ token: "t", text: "Forgotten: 1 fact.", until: null }])));
+    if (place) {
+      await page.goto(`${own.url}/${place}`);
+      await waitForElement(page.getByText(words).first(), "the place");
+      await waitForPhase(here, "live");
+    }
+    const there = await openDevice(`${own.url}/#/memory/data`);
+    await there.page.getByRole("button", { name: "Delete everything…" }).click();
+    await there.page.getByRole("textbox", { name: "Type DELETE to confirm" }).fill("DELETE");
+    await there.page.keyboard.press("Enter");
+    await waitForElement(page.locator(".welcome"), "the empty session");
+    await waitForPhase(here, "live");
+    assert.equal(await page.getByRole("alert").count(), 0);
+    assert.equal(await page.getByText(/Pavia|Pisa|Forgotten/).count(), 0);
+    assert.equal(await page.getByRole("textbox", { name: "Message" }).inputValue(), "");
+    assert.doesNotMatch(JSON.stringify(await kept(page)) + await page.evaluate(() => JSON.stringify(sessionStorage)), /Pavia|Pisa|Forgotten|draft of/);
+    await say(here, "Yvo likes Turin.");
+    await waitForElement(fact(here, "Turin"), "a new fact");
+    await page.goto(`${own.url}/#/memory`);
+    await waitForElement(page.locator(".memory-page .row", { hasText: "Turin" }), "the only fact");
+    assert.equal(await page.locator(".memory-page .row").count(), 1);
+    assert.deepEqual([...here.problems, ...there.problems], []);
+    for (const { context } of [here, there]) await context.close();
+  });
+}
+
 test("a page learns what was forgotten while it was closed, and keeps its copies otherwise", async () => {
   const here = await openDevice();
   await keepSentence(here, "Bertha likes Graz.", "Graz");

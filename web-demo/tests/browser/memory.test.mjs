@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { test } from "node:test";
+import { findViolations } from "./axe.mjs";
 import { waitForElement, waitForPhase } from "./demo-page.mjs";
 import { until, withServerAndBrowser } from "./harness.mjs";
 
@@ -168,6 +169,72 @@ test("a fact is added with completion, and confirming it raises its belief", asy
   const before = await belief();
   await button(tab, "Confirm").click();
   await until(async () => (await belief()) > before, "the belief to rise");
+  await tab.context.close();
+});
+
+test("on a phone, a finger scrolls the suggestions without choosing one, and a tap chooses", async () => {
+  const tab = await openMemory(PHONE);
+  const { page } = tab;
+  await button(tab, "Add a fact").tap();
+  const relation = page.getByRole("combobox", { name: "Relation" });
+  assert.equal(await relation.getAttribute("autocapitalize"), "none");
+  await relation.fill("i");
+  const options = page.getByRole("dialog").getByRole("option");
+  await until(async () => (await options.count()) > 5 && options.nth(5).isVisible(), "the suggestions");
+  const { x, y } = await options.nth(1).boundingBox();
+  const touch = await tab.context.newCDPSession(page);
+  const at = (dy) => [{ x: x + 40, y: y + 10 + dy }];
+  await touch.send("Input.dispatchTouchEvent", { type: "touchStart", touchPoints: at(0) });
+  for (const dy of [-15, -30, -45]) await touch.send("Input.dispatchTouchEvent", { type: "touchMove", touchPoints: at(dy) });
+  await touch.send("Input.dispatchTouchEvent", { type: "touchEnd", touchPoints: [] });
+  assert.equal(await relation.inputValue(), "i", "a finger that scrolls chooses nothing");
+  assert.ok(await options.first().isVisible(), "the list stays open");
+  const name = await options.nth(3).locator("span").innerText();
+  await options.nth(3).tap();
+  assert.equal(await relation.inputValue(), name);
+  assert.equal(await options.first().isVisible(), false);
+  assert.ok(await hasFocus(relation), "the field keeps the focus");
+  assert.deepEqual(tab.problems, []);
+  await tab.context.close();
+});
+
+test("another relation keeps what was typed, and says when a name does not fit", async () => {
+  await sessionWith("Fitting", ["Rupert lives in Ghent.", "Rupert works at Oakwood."]);
+  const tab = await openMemory();
+  const { page } = tab;
+  await button(tab, "Add a fact").click();
+  const relation = page.getByRole("dialog").getByRole("combobox", { name: "Relation" });
+  const object = page.getByRole("combobox", { name: "Whom or what" });
+  const value = page.getByRole("dialog").getByLabel("Value");
+  const misfit = page.getByRole("dialog").getByText("Ghent is a place. The relation takes an organization.");
+  await page.getByRole("combobox", { name: "Who or what" }).fill("Rupert");
+  await relation.fill("Lives In");
+  await page.keyboard.press("Escape");
+  await object.fill("Ghen");
+  await waitForElement(page.getByRole("dialog").getByRole("option", { name: /^Ghent/ }), "the suggestion");
+  await page.getByRole("dialog").getByRole("option", { name: /^Ghent/ }).first().click();
+  assert.ok(await inDialog(tab, "Add").isEnabled(), "a relation with capital letters is known");
+  await relation.fill("works for");
+  await waitForElement(misfit, "why it does not fit");
+  await object.fill("Oakwood");
+  await until(async () => (await misfit.count()) === 0, "the words to go");
+  await relation.fill("has the birthday");
+  await until(async () => (await value.inputValue()) === "Oakwood", "what was typed as the value");
+  assert.match(await value.getAttribute("placeholder"), /4 March 1990/);
+  // The list of before must not be chosen from.
+  await relation.fill("li");
+  await waitForElement(page.getByRole("dialog").getByRole("option", { name: /^likes/ }), "the suggestions");
+  await page.keyboard.press("ArrowDown");
+  await page.keyboard.type("k");
+  assert.equal(await relation.getAttribute("aria-activedescendant"), null);
+  await relation.fill("has the birthday");
+  await value.fill("soon");
+  await inDialog(tab, "Add").click();
+  await waitForElement(page.getByRole("alert").filter({ hasText: "The value does not fit" }), "the refusal of the server");
+  await value.fill("4 March 1990");
+  await inDialog(tab, "Add").click();
+  await waitForElement(undoBar(tab).getByText("Recorded: Rupert has the birthday 4 March 1990."), "the notice");
+  assert.deepEqual(tab.problems, []);
   await tab.context.close();
 });
 
@@ -357,6 +424,91 @@ test("renaming and another type say first how much shows them", async () => {
   await page.getByRole("dialog").getByRole("combobox").selectOption("ORGANIZATION");
   await until(async () => /The type changes from person to organization: 2 facts and 2 mentions show it\./.test(await preview.innerText()), "what the type changes");
   await inDialog(tab, "Cancel").click();
+  assert.deepEqual(tab.problems, []);
+  await tab.context.close();
+});
+
+test("notices go: with their time, when another one takes their place, and when the reader goes elsewhere", async () => {
+  await sessionWith("Notices", ["Gisela lives in Namur.", "Gisela likes jazz.", "Walburga likes tea."]);
+  const tab = await openMemory();
+  const { page } = tab;
+  const notices = undoBar(tab).getByRole("listitem");
+  await page.clock.install();
+  await page.clock.resume();
+  await search(tab, "Gisela");
+  await open(tab, "Gisela", "jazz");
+  await button(tab, "Forget…").last().click();
+  await inDialog(tab, "Forget 1 fact and 1 message").click();
+  await waitForElement(notices.filter({ hasText: "Forgotten" }).getByRole("button", { name: "Undo" }), "the offer");
+  await until(() => page.evaluate(() => JSON.parse(sessionStorage.getItem("recall.forgotten"))[0].until !== null), "the page to know the time of the server");
+  await page.clock.fastForward("09:00");
+  assert.equal(await notices.count(), 1, "the server still keeps it");
+  await page.clock.fastForward("02:00");
+  await until(async () => (await notices.count()) === 0, "the offer to go with its time");
+  await page.reload();
+  await waitForElement(row(tab, "Gisela", "Namur"), "the list");
+  assert.equal(await notices.count(), 0, "an old offer after a reload");
+
+  await page.goto(`${server.url}/#/memory/things?text=Walburga`);
+  await open(tab, "Walburga");
+  for (const name of ["Waltraud", "Waltrud"]) {
+    await button(tab, "Rename…").click();
+    await page.getByLabel("New name").fill(name);
+    await inDialog(tab, "Rename").click();
+    await waitForElement(notices.filter({ hasText: `is now called ${name}` }), "the notice");
+  }
+  assert.equal(await notices.count(), 1, "a newer name takes the place of the first");
+  await button(tab, "Add a fact…").click();
+  await page.getByRole("combobox", { name: "Relation" }).fill("likes");
+  await page.getByRole("combobox", { name: "Whom or what" }).fill("chess");
+  await inDialog(tab, "Add").click();
+  await waitForElement(notices.filter({ hasText: "Recorded: Waltrud likes chess." }), "the notice");
+  assert.equal(await notices.count(), 2);
+  await page.getByRole("link", { name: "Sessions", exact: true }).click();
+  await until(async () => (await notices.filter({ hasText: "Recorded" }).count()) === 0, "the notice to stay where it belongs");
+  await waitForElement(notices.getByRole("button", { name: "Rename back" }), "what can be taken back");
+  assert.deepEqual(tab.problems, []);
+  await tab.context.close();
+});
+
+test("a new name that another one has is announced, and leads to a merge of the two", async () => {
+  await sessionWith("Namesakes", ["Leonie likes tea.", "Leonore lives in Ghent.", "Leonore likes chess.", "Leonore works at Oakwood Bakery."]);
+  const tab = await openMemory({}, "/things");
+  const { page } = tab;
+  await search(tab, "Leon");
+  await open(tab, "Leonie");
+  const warning = page.getByRole("dialog").getByText("There is already a person called");
+  await button(tab, "Rename…").click();
+  await page.getByLabel("New name").fill("Leon");
+  await until(async () => /then called Leon:/.test(await page.getByRole("list", { name: "What changes" }).innerText()), "what the new name changes");
+  assert.equal(await warning.count(), 0, "a name that only begins so");
+  // Enter comes before the warning.
+  await page.getByLabel("New name").fill("leonore");
+  await page.keyboard.press("Enter");
+  await waitForElement(warning, "the warning");
+  assert.match(await warning.innerText(), /There is already a person called leonore: Leonore\./);
+  assert.deepEqual(await findViolations(tab, "the warning"), []);
+  await page.getByLabel("New name").fill("Leonora");
+  await until(async () => (await warning.count()) === 0, "the warning to go");
+  await page.getByLabel("New name").fill("Leonore");
+  await waitForElement(warning, "the warning again");
+  await inDialog(tab, "Merge the two…").click();
+  assert.equal(await page.getByRole("combobox", { name: "The other one" }).inputValue(), "Leonore");
+  await until(async () => page.getByRole("radio", { name: /Leonore/ }).isChecked(), "the wanted name to be chosen");
+  await until(async () => inDialog(tab, "Merge").isEnabled(), "the preview");
+  await inDialog(tab, "Merge").click();
+  await waitForElement(page.getByRole("heading", { name: /^Leonore/ }), "the name that both have now");
+  await until(async () => (await row(tab, "Leon").count()) === 1, "one of the two");
+
+  // It can have the name nevertheless.
+  await sessionWith("Namesakes", ["Rosalind likes tea.", "Rosamund likes tea."]);
+  await search(tab, "Rosa");
+  await open(tab, "Rosamund");
+  await button(tab, "Rename…").click();
+  await page.getByLabel("New name").fill("Rosalind");
+  await waitForElement(warning, "the warning");
+  await inDialog(tab, "Rename").click();
+  await waitForElement(undoBar(tab).getByText("Rosamund is now called Rosalind."), "the notice");
   assert.deepEqual(tab.problems, []);
   await tab.context.close();
 });

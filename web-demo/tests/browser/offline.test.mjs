@@ -25,8 +25,12 @@ const waiting = ({ page }) => page.locator('.message[data-stage="unsent"]');
 const texts = ({ page }) => page.locator(".message.own .text").allInnerTexts();
 
 /** The page can open without its server: its files and the open session are stored. */
-async function waitUntilStored({ page }, text) {
-  await page.evaluate(() => navigator.serviceWorker.ready);
+async function waitUntilStored(tab, text) {
+  await tab.page.evaluate(() => navigator.serviceWorker.ready);
+  await waitUntilKept(tab, text);
+}
+
+async function waitUntilKept({ page }, text) {
   const isWhole = ({ snapshot }) => snapshot?.facts.length > 0 && JSON.stringify(snapshot).includes(text);
   await until(async () => (await kept(page)).some(isWhole), `"${text}" and its fact to be kept`);
 }
@@ -89,6 +93,68 @@ test("a page without its server shows what was known, and the present when it re
   await waitForElement(fact(tab, "tea"), "the fact of the waiting message");
   await server.say(id, "I live in Ghent.");
   await waitForElement(fact(tab, "Ghent"), "the page follows its server again");
+  assert.deepEqual(tab.problems, []);
+  await tab.context.close();
+});
+
+test("a server that hangs is missing, too: messages wait, and a reload shows what was known", async (t) => {
+  const tab = await openSession();
+  const { page } = tab;
+  await newSession(tab);
+  await say(tab, "Odile likes tea.");
+  await waitForElement(fact(tab, "Odile", "tea"), "the fact");
+  await waitUntilStored(tab, "Odile likes tea.");
+  const { pid } = server.process;
+  t.after(() => process.kill(pid, "SIGCONT"));
+  // Connections stay open, and nothing answers.
+  process.kill(pid, "SIGSTOP");
+  await say(tab, "Odile likes chess.");
+  await waitForElement(waiting(tab).filter({ hasText: "Not sent yet: the server does not answer." }), "the words at the message");
+  page.reload({ waitUntil: "commit" }).catch(() => {});
+  await waitForElement(page.getByRole("status").filter({ hasText: "Waiting for the server" }), "the words while the page waits");
+  await waitForCopy(tab);
+  assert.deepEqual(await texts(tab), ["Odile likes tea.", "Odile likes chess."]);
+  process.kill(pid, "SIGCONT");
+  await waitForPhase(tab, "live");
+  await waitForElement(fact(tab, "Odile", "chess"), "the fact of the waiting message");
+  assert.deepEqual(tab.problems, []);
+  await tab.context.close();
+});
+
+for (const [what, operation] of [["its start", "query Start"], ["the open session", "query Head"]]) {
+  test(`a server that hangs at ${what} does not stop the page for long`, async () => {
+    const { id } = await server.newSession();
+    await server.say(id, "Ruprecht likes tea.");
+    await server.settledHead(id);
+    const tab = await browser.visit(`${server.url}/#/s/${id}`, { serviceWorkers: "block", outage: true });
+    const { page } = tab;
+    await waitForElement(fact(tab, "Ruprecht", "tea"), "the fact");
+    await waitForPhase(tab, "live");
+    await waitUntilKept(tab, "Ruprecht likes tea.");
+    let hangs = true;
+    await page.route("**/graphql", (route) => (hangs && route.request().postData()?.includes(operation) ? undefined : route.fallback()));
+    await page.reload();
+    // The client itself waits for 15 seconds.
+    await until(async () => (await banner(tab).count()) > 0, "the copy", 13_000);
+    await waitForElement(fact(tab, "Ruprecht", "tea"), "the fact of the copy");
+    hangs = false;
+    await waitForPhase(tab, "live");
+    assert.deepEqual(tab.problems, []);
+    await tab.context.close();
+  });
+}
+
+test("without copies, a page whose server hangs says so, and can try again", async () => {
+  const tab = await browser.visit(`${server.url}/healthz`, { serviceWorkers: "block", outage: true });
+  const { page } = tab;
+  let hangs = true;
+  await page.route("**/graphql", (route) => (hangs ? undefined : route.fallback()));
+  await page.goto(`${server.url}/`);
+  await waitForElement(page.getByRole("status").filter({ hasText: "Waiting for the server" }), "the words while the page waits");
+  await waitForElement(page.getByText("The server does not answer."), "the error");
+  hangs = false;
+  await page.getByRole("button", { name: "Try again" }).click();
+  await waitForPhase(tab, "live");
   assert.deepEqual(tab.problems, []);
   await tab.context.close();
 });

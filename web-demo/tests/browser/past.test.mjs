@@ -163,11 +163,24 @@ test("two days are compared, the second of which is today at first", async () =>
   await until(async () => (await total(tab)) === "2 learned, 1 ended", "the changes between two days");
   assert.match(await banner(tab).innerText(), /What changed from the end of 31 Mar 2024 until the end of 2 Jun 2024/);
   await waitForElement(row(tab, "Emacs", "learned"), "what was learned between, and has ended since");
-  await page.getByLabel("From").fill("2024-06-02");
-  await until(async () => (await page.getByLabel("Until").inputValue()) !== "2024-06-02", "the second day to be after the first");
-  await until(async () => (await total(tab)).startsWith("1 ended, 1 retracted; "), "the changes since June");
-  await page.getByLabel("Until").fill("2024-06-10");
+  // A day that ends before it begins says so at its field, and changes nothing.
+  const [from, end] = [page.getByLabel("From"), page.getByLabel("Until")];
+  const [before, url] = [await total(tab), page.url()];
+  await end.fill("2024-03-31");
+  await waitForElement(page.getByText(/^Choose a day after .*2024, the beginning of the comparison\.$/), "the sentence");
+  assert.equal(await end.getAttribute("aria-invalid"), "true");
+  assert.equal(await end.inputValue(), "2024-03-31", "the field keeps it");
+  assert.deepEqual(await findViolations(tab, "a refused day"), []);
+  await end.fill("2024-06-02");
+  await until(async () => (await end.getAttribute("aria-invalid")) === "false", "the sentence to go");
+  await from.fill("2024-06-02");
+  await waitForElement(page.getByText(/^Choose a day before .*2024, the end of the comparison\.$/), "the sentence");
+  assert.equal(page.url(), url);
+  assert.equal(await total(tab), before);
+  // The other day makes it right.
+  await end.fill("2024-06-10");
   await until(async () => (await total(tab)) === "1 ended", "the changes of a week");
+  assert.equal(await from.getAttribute("aria-invalid"), "false");
   await page.reload();
   await until(async () => (await total(tab)) === "1 ended", "the same after a reload");
   assert.equal(await page.getByLabel("Change", { exact: true }).count(), 0, "the status of today does not filter the past");

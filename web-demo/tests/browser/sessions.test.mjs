@@ -454,7 +454,14 @@ const slowDown = (page, operation, ms) => page.route("**/graphql", async (route)
 });
 const textsOf = async (id) => (await server.graphql("query ($id: ID!) { session(id: $id) { messages(last: 50) { nodes { role text } } } }", { id })).session.messages.nodes.filter(({ role }) => role === "USER").map(({ text }) => text);
 
+/** Names all unused sessions, so that "New session" creates one. */
+async function nameUnused() {
+  const { sessions } = await server.graphql("{ sessions(first: 100) { nodes { id title messages(first: 1) { nodes { id } } } } }");
+  for (const { id, title, messages } of sessions.nodes) if (!title && messages.nodes.length === 0) await update(id, { title: "Unused" });
+}
+
 test("what is written after \"New session\" goes to the new session on a slow line", async () => {
+  await nameUnused();
   const old = await create("The old session", "Boris likes canals.");
   const tab = await visitSession(old);
   const { page } = tab;
@@ -485,6 +492,44 @@ test("what is written after \"New session\" goes to the new session on a slow li
   await tab.context.close();
 });
 
+test("\"New session\" opens an unused session, but none that the user has marked", async () => {
+  const talk = await create(null, "Ludwig likes tea.");
+  const marked = [await create("Ideas"), await create(null), await create(null), await create(null)];
+  await update(marked[1], { archived: true });
+  await update(marked[2], { pinned: true });
+  await update(marked[3], { paused: true });
+  const unused = await create(null);
+  const tab = await visitSession(talk);
+  const { page } = tab;
+  await waitForElement(item(page, unused), "the unused session in the list");
+  const inUrl = () => page.evaluate(() => /#\/s\/(.+)/.exec(location.hash)?.[1]);
+  const count = async () => (await server.graphql("{ sessions(first: 1) { totalCount } }")).sessions.totalCount;
+  const before = await count();
+  const press = async () => {
+    await page.getByRole("button", { name: "New session", exact: true }).click();
+    return until(async () => { const id = await inUrl(); return id !== talk && (await page.locator(".welcome").count()) === 1 && id; }, "an empty session");
+  };
+  const backToTalk = async () => {
+    await item(page, talk).getByRole("link").click();
+    await waitForElement(messageWith(page, "Ludwig likes tea."), "the conversation");
+  };
+  for (let time = 1; time <= 3; time += 1) {
+    assert.equal(await press(), unused);
+    assert.equal(await press(), unused, "the open one is unused");
+    await backToTalk();
+  }
+  assert.equal(await count(), before);
+  // The user names it: now it is no new session any more.
+  await update(unused, { title: "Plans" });
+  await waitForElement(item(page, unused).filter({ hasText: "Plans" }), "the title");
+  const next = await press();
+  assert.ok(![unused, ...marked].includes(next), "a marked session");
+  await say(tab, "Ludwig likes chess.");
+  await waitForElement(messageWith(page, "Ludwig likes chess."), "the message");
+  assert.deepEqual(tab.problems, []);
+  await tab.context.close();
+});
+
 test("a new session opens from the page of an unknown one, also before the list of sessions is read", async () => {
   const tab = await browser.visit(`${server.url}/healthz`);
   const { page } = tab;
@@ -498,6 +543,7 @@ test("a new session opens from the page of an unknown one, also before the list 
 });
 
 test("what was written for a session that cannot be created is not sent, and comes back into the field", async () => {
+  await nameUnused();
   const old = await create("The only session", "Doris likes canals.");
   const tab = await visitSession(old);
   const { page } = tab;
@@ -515,6 +561,38 @@ test("what was written for a session that cannot be created is not sent, and com
   await waitForElement(page.getByRole("alert").filter({ hasText: "Too many sessions." }), "the reason");
   assert.equal(await field.inputValue(), "Emil likes tea.");
   assert.deepEqual(await textsOf(old), ["Doris likes canals."]);
+  await tab.context.close();
+});
+
+test("what was sent to a session that is being created comes back into the field after a reload", async () => {
+  await nameUnused();
+  const old = await create("Before the reload", "Irma likes canals.");
+  const tab = await visitSession(old);
+  const { page } = tab;
+  const field = page.getByRole("textbox", { name: "Message" });
+  // Not by a route: a reload would cancel the request, which not every browser tells the page before it goes.
+  await page.evaluate(() => {
+    const { fetch } = window;
+    window.fetch = (url, init) => (init?.body?.includes("mutation CreateSession") ? new Promise(() => {}) : fetch(url, init));
+  });
+  await page.getByRole("button", { name: "New session", exact: true }).click();
+  await until(() => page.locator("main[data-awaiting]").count(), "the page to wait");
+  for (const text of ["Jonas likes tea.", "Jonas likes chess."]) {
+    await field.fill(text);
+    await page.keyboard.press("Enter");
+  }
+  await waitForElement(page.getByText("It is sent when the new session is open."), "where the messages are");
+  await field.fill("Jonas is");
+  await page.reload();
+  await waitForPhase(tab, "live");
+  await until(async () => (await field.inputValue()) === "Jonas likes tea.\nJonas likes chess.\nJonas is", "what was written");
+  assert.deepEqual(await textsOf(old), ["Irma likes canals."]);
+  await page.keyboard.press("Enter");
+  await waitForElement(messageWith(page, "Jonas is"), "the message");
+  await page.reload();
+  await waitForPhase(tab, "live");
+  assert.equal(await field.inputValue(), "", "it does not come back twice");
+  assert.deepEqual(tab.problems, []);
   await tab.context.close();
 });
 

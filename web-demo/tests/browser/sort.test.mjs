@@ -164,9 +164,14 @@ test("facts are filtered by type, source and last change", async () => {
   await page.getByLabel("Changed since", { exact: true }).fill(dayOf(times[0]));
   await until(async () => (await hash(tab)).includes(`since=${dayOf(times[0])}`), "the day in the URL");
   await shows("Ghent", "tea", "Oakwood");
+  // No day is in this period.
   await page.getByLabel("Changed before").fill(dayOf(times[0]));
-  await waitForElement(page.getByText("Nothing matches."), "no fact that changed before");
+  await waitForElement(page.getByText(/^Choose a day after .*, the beginning of the period\.$/), "the sentence");
+  assert.equal(await page.getByLabel("Changed before").getAttribute("aria-invalid"), "true");
+  assert.doesNotMatch(await hash(tab), /before/);
+  await shows("Ghent", "tea", "Oakwood");
   await page.getByLabel("Changed since", { exact: true }).fill("");
+  await waitForElement(page.getByText("Nothing matches."), "no fact that changed before");
   await page.getByRole("link", { name: "Clear", exact: true }).click();
   await waitForElement(rows(tab), "the whole list");
   assert.doesNotMatch(await hash(tab), /since|before/);

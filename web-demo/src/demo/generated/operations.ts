@@ -34,6 +34,10 @@ export type PlaceResult = { message: { cursor: string; session: { id: string }; 
 export type PlaceVariables = { id: string };
 export const Place = "query Place($id:ID!){message(id:$id){cursor session{id}chunk{document{id}}}}" as TypedDocument<PlaceResult, PlaceVariables>;
 
+export type RetentionTimesResult = { viewer: { retention: { sessionDays: number | null; visitHours: number | null; forgetUndoMinutes: number; auditDays: number } } };
+export type RetentionTimesVariables = Record<string, never>;
+export const RetentionTimes = "query RetentionTimes{viewer{retention{sessionDays visitHours forgetUndoMinutes auditDays}}}" as TypedDocument<RetentionTimesResult, RetentionTimesVariables>;
+
 export type StillUndoableResult = { message: { forgetting: { token: string; undoUntil: DateTime } | null; forgettingUndoneAt: DateTime | null } | null };
 export type StillUndoableVariables = { id: string };
 export const StillUndoable = "query StillUndoable($id:ID!){message(id:$id){forgetting{token undoUntil}forgettingUndoneAt}}" as TypedDocument<StillUndoableResult, StillUndoableVariables>;

@@ -2,7 +2,7 @@
 import "../styles/place-page.css";
 import "../common/common.css";
 import "./page.css";
-import { useEffect, useMemo, useState } from "preact/hooks";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { useCode } from "../parts/use-code.ts";
 import { FactsView } from "./parts/facts-view.tsx";
 import { LazyDialog } from "./parts/lazy-dialog.tsx";
@@ -80,6 +80,11 @@ export function MemoryPage({ rest }: { rest: string }) {
     if (!isOffline) page.version.value += 1;
     loadOntology(page, read).catch((error: unknown) => { if (!isNotKept(error)) problem.value = handleError(error); });
   }, [isOffline]);
+  const shown = useRef(place);
+  useEffect(() => {
+    if (shown.current.view !== place.view || shown.current.id !== place.id) page.undo.leavePlace();
+    shown.current = place;
+  }, [place]);
   useChanges(() => { page.version.value += 1; });
   return (
     <MemoryContextProvider value={page}><MemoryPageProvider value={page}>

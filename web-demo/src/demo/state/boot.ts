@@ -8,8 +8,8 @@ import { isUnreachable } from "./errors.ts";
 import { clearKept, readPage } from "./kept.ts";
 import { account, client, loadAccount, loginMethods, logOut, resetLogin, settleVisitOffer, visitEnds } from "./login.ts";
 import { copiesCursor, dropOutdatedCopy, dropUntrustedCopies, endKeeping, keepOpenSession, knownAt, notKept, watch } from "./offline.ts";
-import { closeSession, opener } from "./opening.ts";
-import { early, sender } from "./outgoing.ts";
+import { closeSession, leaveIfDeleted, opener } from "./opening.ts";
+import { sender, unsendAllEarly } from "./outgoing.ts";
 import { outbox } from "./outbox.ts";
 import { handleError, onLoginEnd, problem, reportProblem, startError } from "./problem.ts";
 import { route } from "./route.ts";
@@ -25,14 +25,14 @@ export async function boot(): Promise<void> {
       forgetUser();
       return void (await clearKept());
     }
-    start.value = await client.graphql(Start, {});
+    start.value = await beforeDeadline(client.graphql(Start, {}));
     const { id, head } = start.value.viewer;
     keepDraftsOf(id);
     // Before the page reads what it shows.
     followMemory((await copiesCursor(id)) ?? head, { onGap: dropUntrustedCopies, onReconnect: rereadViewer });
     watch.stop();
     knownAt.value = null;
-    const listed = refreshSessions();
+    const listed = beforeDeadline(refreshSessions());
     // A session of the URL needs no list, and each request takes long on a slow line.
     if (route.value.page !== "session") await listed;
     await Promise.all([listed, opener.openRoute()]);
@@ -75,7 +75,7 @@ function forgetUser() {
   batch(() => {
     start.value = connection.value = knownAt.value = notKept.value = awaited.value = null;
     sessions.value = [];
-    early.value = [];
+    unsendAllEarly();
   });
 }
 
@@ -132,7 +132,9 @@ watch.onReturn(() => {
   });
 });
 onMemoryEvent((event) => {
-  if (!event || changesList(event)) refreshSessionsSoon();
+  // Ignores errors: the next event reads the list again.
+  if (!event) void leaveIfDeleted().catch(() => {});
+  else if (changesList(event)) refreshSessionsSoon();
   if (event?.type === "message_forgotten") completeStep("forget");
   if (event) dropOutdatedCopy(event);
 });

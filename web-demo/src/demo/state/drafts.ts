@@ -7,12 +7,19 @@ type Kept = { readonly owner: string | null; readonly drafts: Drafts };
 const KEY = "recall.drafts";
 /** Written before a session is open. */
 const NO_SESSION = "";
+/** Sent to a session that the server is creating. */
+const NEW_SESSION = "new";
+
+/** A reload ends the wait for a new session, so what was sent to it is a draft again. */
+function withUnsent({ [NEW_SESSION]: unsent, ...drafts }: Drafts): Drafts {
+  return unsent ? { ...drafts, [NO_SESSION]: [unsent, drafts[NO_SESSION]].filter(Boolean).join("\n") } : drafts;
+}
 
 function read(): Kept {
   try {
     const stored = JSON.parse(sessionStorage.getItem(KEY) ?? "{}") as { owner?: unknown; drafts?: unknown } | null;
     const drafts = Object.fromEntries(Object.entries(stored?.drafts ?? {}).filter(([, text]) => typeof text === "string"));
-    return { owner: typeof stored?.owner === "string" ? stored.owner : null, drafts };
+    return { owner: typeof stored?.owner === "string" ? stored.owner : null, drafts: withUnsent(drafts) };
   } catch {
     return { owner: null, drafts: {} };
   }
@@ -27,6 +34,9 @@ export function setDraft(session: string | null, text: string): void {
   const { [session ?? NO_SESSION]: old = "", ...others } = drafts;
   if (old !== text) write({ owner, drafts: text ? { ...others, [session ?? NO_SESSION]: text } : others });
 }
+
+/** Keeps what was sent to a session that the server is creating. */
+export const keepUnsent = (text: string): void => setDraft(NEW_SESSION, text);
 
 export const clearDrafts = (): void => write({ owner: null, drafts: {} });
 

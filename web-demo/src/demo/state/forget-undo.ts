@@ -12,7 +12,7 @@ export const TOO_LATE = "It is too late to undo this: the server keeps forgotten
 /** A clock that is wrong must not make the page ask again and again. */
 const SHORTEST_WAIT_MS = 30_000;
 /** Timers take no longer time. */
-const LONGEST_WAIT_MS = 2 ** 31 - 1;
+export const LONGEST_WAIT_MS = 2 ** 31 - 1;
 const TOGETHER_MS = 200;
 
 /** Why a forgetting could not be undone, and whether it never can be any more. */

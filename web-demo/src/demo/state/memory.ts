@@ -64,13 +64,6 @@ export class Memory {
     return counts;
   }
 
-  /** Forgets everything: the session was deleted. */
-  clear(): void {
-    for (const known of [this.messages, this.#byServerId, this.facts, this.entities]) known.clear();
-    this.earlier = this.gap = null;
-    this.#changed();
-  }
-
   load(session: NonNullable<SnapshotResult["session"]>, moreFacts: readonly FactRow[] = []): void {
     const unsent = [...this.messages.values()].filter((m) => m.stage === "sending" || m.stage === "unsent");
     this.messages.clear();

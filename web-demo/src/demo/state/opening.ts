@@ -4,17 +4,17 @@ import { RecallError } from "@relevantic/recall";
 import { Head } from "../generated/operations.ts";
 import { awaited, type Awaited, connection, highlight, memory, missing, openFact, sessionId, wantedMessage } from "./current-session.ts";
 import { isUnreachable } from "./errors.ts";
-import { client, loginMethods } from "./login.ts";
+import { clearBrowserData, client, loginMethods } from "./login.ts";
 import { Memory } from "./memory.ts";
 import { dropSession, keepOpenSession, keepSession, knownAt, notKept, readCopy, watch } from "./offline.ts";
-import { confirmSent, sendEarly, sender, unsendEarly } from "./outgoing.ts";
+import { confirmSent, hasUnsent, sendEarly, sender, unsendEarly } from "./outgoing.ts";
 import { loadAround, loadSnapshot } from "./paging.ts";
 import { handleError, reportProblem, startError } from "./problem.ts";
 import { navigate, redirect, route, sessionHref } from "./route.ts";
-import { refreshSessions, sessions } from "./session-list.ts";
+import { listing, refreshSessions, sessions, type SessionItem } from "./session-list.ts";
 import { sessionStream } from "./stream.ts";
-import { delay } from "./timing.ts";
-import { phrases } from "./viewer.ts";
+import { beforeDeadline, delay } from "./timing.ts";
+import { phrases, start } from "./viewer.ts";
 
 /** Time after which a place that shows no session opens one. */
 const AFTER_PLACE_MS = 1500;
@@ -49,15 +49,41 @@ function showMissing(id: string) {
   missing.value = id;
 }
 
-/** Creates a session and opens it. Reuses the open session if it is empty. */
+/** Leaves a session that was deleted elsewhere. Without any other, everything was deleted: nothing on the page is true any more, so it starts again. */
+async function leaveDeleted(id: string): Promise<void> {
+  showMissing(id);
+  await refreshSessions();
+  if (listing.value.archived > 0 || sessions.value.some(({ shared }) => !shared)) return;
+  await clearBrowserData(start.value?.viewer.id);
+  location.assign("/");
+}
+
+/** Leaves the open session if it is gone: the list always contains the open one. Its stream may have missed the deletion together with other events. */
+export async function leaveIfDeleted(): Promise<void> {
+  const id = sessionId.value;
+  await refreshSessions();
+  if (id !== null && id === sessionId.value && knownAt.value === null && !sessions.value.some((s) => s.id === id)) await leaveDeleted(id);
+}
+
+/** Whether a session is as it was created: nothing was written in it, and the user has not marked it. */
+const isUnused = ({ id, title, pinned, archived, paused, messages }: SessionItem): boolean =>
+  (id === sessionId.value ? memory.value?.messages.size === 0 : messages.nodes.length === 0 && !hasUnsent(id)) && !title && !pinned && !archived && !paused;
+
+/** The open session or an older own one that is unused. A shared one may belong to another administrator. */
+function findUnused(shared: boolean): SessionItem | undefined {
+  const unused = sessions.value.filter((s) => s.shared === shared && isUnused(s));
+  return unused.find((s) => s.id === sessionId.value) ?? unused.find((s) => !s.shared);
+}
+
+/** Opens an unused session, or creates one. */
 export async function newSession(shared = false): Promise<void> {
   const isNew = shared ? "shared" : "own";
   // A second press means the same session.
   if (awaited.value?.isNew === isNew) return;
   const from = route.value;
   const show = (id: string) => (from.page === "home" ? redirect : navigate)(sessionHref(id));
-  const current = sessions.value.find((s) => s.id === sessionId.value && s.shared === shared);
-  if (current && memory.value?.messages.size === 0) return show(current.id);
+  const unused = findUnused(shared);
+  if (unused) return show(unused.id);
   // What is written from now on is for the new session.
   const wanted: Awaited = { id: null, isNew };
   awaited.value = wanted;
@@ -135,7 +161,7 @@ class SessionOpener {
   }
 
   async #openPresent(id: string) {
-    const { session } = await client.graphql(Head, { id });
+    const { session } = await beforeDeadline(client.graphql(Head, { id }));
     if (this.#id !== id) return;
     const opened = new Memory(phrases(), session?.shared);
     sender.showWaiting(id, opened);
@@ -155,7 +181,7 @@ class SessionOpener {
       memory.value = opened;
     });
     keepSession(id, opened);
-    sessionStream.open(id, session.head, opened, load);
+    sessionStream.open(id, session.head, opened, load, () => void leaveDeleted(id).catch(reportProblem));
     // The list does not yet contain a session that another page created, such as GraphiQL.
     if (!sessions.value.some((s) => s.id === id)) await refreshSessions();
   }
@@ -165,7 +191,11 @@ class SessionOpener {
     watch.start();
     watch.tryNow();
     const kept = await readCopy(id);
-    if (this.#id !== id || !watch.active.value) return;
+    if (this.#id !== id) return;
+    // The server's state replaces the copy.
+    this.#id = null;
+    // The server is back, and the page shows its present.
+    if (!watch.active.value && knownAt.value === null) return;
     batch(() => {
       closeSession();
       endWait(id);
@@ -179,8 +209,6 @@ class SessionOpener {
       sessionId.value = id;
       memory.value = opened;
     });
-    // The server's state replaces the copy.
-    this.#id = null;
   }
 }
 

@@ -1,7 +1,7 @@
 // Messages that the user writes, until the server has stored them.
 import { signal } from "@preact/signals";
 import { awaited, type Awaited, memory, sessionId, writtenTo } from "./current-session.ts";
-import { draftOf, setDraft } from "./drafts.ts";
+import { draftOf, keepUnsent, setDraft } from "./drafts.ts";
 import { client } from "./login.ts";
 import { knownAt, watch } from "./offline.ts";
 import { outbox, type AnswerFrom } from "./outbox.ts";
@@ -24,14 +24,28 @@ export const sentMessages = signal(0);
 /** 128 random bits. `crypto.randomUUID` does not exist on pages that another machine serves without TLS. */
 const uniqueId = () => [...crypto.getRandomValues(new Uint8Array(16))].map((b) => b.toString(16).padStart(2, "0")).join("");
 
+interface EarlyMessage {
+  readonly session: Awaited;
+  readonly text: string;
+  readonly answerFrom: AnswerFrom | undefined;
+}
+
 /** Messages for sessions that the server is creating. */
-export const early = signal<ReadonlyArray<{ readonly session: Awaited; readonly text: string; readonly answerFrom: AnswerFrom | undefined }>>([]);
+export const early = signal<readonly EarlyMessage[]>([]);
+
+const textOf = (messages: readonly EarlyMessage[]) => messages.map(({ text }) => text).join("\n");
+
+/** The browser keeps their text for a reload. */
+function setEarly(messages: readonly EarlyMessage[]) {
+  early.value = messages;
+  keepUnsent(textOf(messages));
+}
 
 /** `answerFrom`: what the answer may use. */
 export async function send(text: string, answerFrom?: AnswerFrom): Promise<void> {
   const [id, user] = [writtenTo.value, start.value?.viewer.id];
   if (user === undefined) return;
-  if (awaited.value && id === null) early.value = [...early.value, { session: awaited.value, text, answerFrom }];
+  if (awaited.value && id === null) setEarly([...early.value, { session: awaited.value, text, answerFrom }]);
   else if (id) await sendTo(id, user, text, answerFrom);
 }
 
@@ -46,7 +60,7 @@ async function sendTo(id: string, user: string, text: string, answerFrom: Answer
 /** Returns what was written for a new session, and leaves what was written for others. */
 function takeEarly(session: Awaited) {
   const taken = early.value.filter((message) => message.session === session);
-  early.value = early.value.filter((message) => message.session !== session);
+  setEarly(early.value.filter((message) => message.session !== session));
   return taken;
 }
 
@@ -58,11 +72,20 @@ export function sendEarly(session: Awaited, id: string): void {
 
 /** Puts what was written for a session that could not be created back into the message field. */
 export function unsendEarly(session: Awaited): void {
-  const texts = takeEarly(session).map(({ text }) => text);
-  const draft = [...texts, draftOf(null)].filter(Boolean).join("\n");
+  const draft = [textOf(takeEarly(session)), draftOf(null)].filter(Boolean).join("\n");
   setDraft(null, "");
   setDraft(sessionId.value, [draftOf(sessionId.value), draft].filter(Boolean).join("\n"));
 }
+
+/** Makes drafts of all messages for new sessions: the user who asked for them is gone. */
+export function unsendAllEarly(): void {
+  if (early.value.length === 0) return;
+  setDraft(null, [textOf(early.value), draftOf(null)].filter(Boolean).join("\n"));
+  setEarly([]);
+}
+
+/** Whether messages of a session wait to be sent. */
+export const hasUnsent = (session: string): boolean => start.value !== null && outbox.list(start.value.viewer.id, session).length > 0;
 
 /** Sends the waiting messages now. */
 export function sendWaiting(): void {

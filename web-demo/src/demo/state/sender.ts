@@ -6,7 +6,10 @@ import type { Memory } from "./memory.ts";
 import type { Outbox, WaitingMessage } from "./outbox.ts";
 
 const WAITING = "Not sent yet: the server cannot be reached. It is sent when the line is back.";
+const LATE = "Not sent yet: the server does not answer. It is sent when it does.";
 const RETRY_MS = 5000;
+/** Time after which the page says that the server does not answer. The request goes on. */
+const LATE_MS = 4000;
 
 export interface SenderParts {
   readonly client: RecallClient;
@@ -69,6 +72,7 @@ export class Sender {
     const { client, outbox, memoryOf, isOffline, handleError, report } = this.#parts;
     memoryOf(session)?.startSending(clientId, text);
     this.#onTheWay.add(clientId);
+    const late = setTimeout(() => this.#markWaiting(sender, session, LATE), LATE_MS);
     try {
       const { id } = await client.sendMessage({ sessionId: session, text, clientMessageId: clientId, ...answerFrom });
       outbox.remove(sender, session, clientId);
@@ -91,12 +95,13 @@ export class Sender {
       else report(`A message could not be sent: ${problem}`);
       return true;
     } finally {
+      clearTimeout(late);
       this.#onTheWay.delete(clientId);
     }
   }
 
-  #markWaiting(sender: string, session: string) {
-    for (const { clientId } of this.#parts.outbox.list(sender, session)) this.#parts.memoryOf(session)?.markSendFailed(clientId, WAITING, false);
+  #markWaiting(sender: string, session: string, why = WAITING) {
+    for (const { clientId } of this.#parts.outbox.list(sender, session)) this.#parts.memoryOf(session)?.markSendFailed(clientId, why, false);
   }
 
   /** Shows the waiting messages of a session that is being opened. */

@@ -5,9 +5,9 @@ import { connection } from "./current-session.ts";
 import { frames, recordFrame } from "./frames.ts";
 import { client } from "./login.ts";
 import type { Memory } from "./memory.ts";
-import { dropSession, keepOpenSession, keepSession, knownAt, watch } from "./offline.ts";
+import { keepOpenSession, keepSession, knownAt, watch } from "./offline.ts";
 import { confirmSent, sender } from "./outgoing.ts";
-import { problem, reportLoginEnd, reportProblem } from "./problem.ts";
+import { reportLoginEnd, reportProblem } from "./problem.ts";
 import { debounce } from "./timing.ts";
 import { completeStep } from "./tour.ts";
 
@@ -34,8 +34,8 @@ function followUp(id: string, event: RecallEvent) {
 class SessionStream {
   #open: EventStream | null = null;
 
-  /** Follows a session after the cursor `head`. `load`: loads the session again when events cannot be delivered. */
-  open(id: string, head: string, target: Memory, load: () => Promise<void>): void {
+  /** Follows a session after the cursor `head`. `load`: loads the session again when events cannot be delivered. `onDeleted`: it was deleted elsewhere. */
+  open(id: string, head: string, target: Memory, load: () => Promise<void>, onDeleted: () => void): void {
     const opened = client.stream(id, { from: head, onGap: load });
     this.#open = opened;
     caughtUp.value = null;
@@ -63,11 +63,7 @@ class SessionStream {
       if (phase === "waiting" && last !== "waiting") loseLine(id, target);
       if (phase === "live" || phase === "paused" || phase === "closed") knownAt.value = null;
       if (phase === "closed" && LOGIN_ENDED.has(reason ?? "")) reportLoginEnd();
-      if (phase === "closed" && (reason === "deleted" || reason?.endsWith("404"))) {
-        target.clear();
-        dropSession(id);
-        problem.value = "This session no longer exists.";
-      }
+      if (phase === "closed" && (reason === "deleted" || reason?.endsWith("404"))) return onDeleted();
       last = phase;
       connection.value = state;
     });

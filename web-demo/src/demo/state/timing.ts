@@ -15,7 +15,7 @@ export function debounce(work: () => void, ms: number): () => void {
 
 export const delay = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
-/** Rejects if the server answers too late. A network that drops packets would otherwise delay the page for minutes. */
+/** Rejects if the server answers too late. A network that drops packets, or a server that hangs, would otherwise delay the page for long. */
 export const beforeDeadline = <T>(work: Promise<T>): Promise<T> => Promise.race([
-  work, new Promise<never>((_, reject) => setTimeout(() => reject(new RecallError("UNREACHABLE", "The server did not answer in time.")), START_TIMEOUT_MS)),
+  work, new Promise<never>((_, reject) => setTimeout(() => reject(new RecallError("UNREACHABLE", "The server does not answer.")), START_TIMEOUT_MS)),
 ]);

@@ -68,14 +68,14 @@ export function Combobox<T>({ label, text, placeholder, hideLabel = false, requi
     <div class="combobox">
       <label class={hideLabel ? "unseen" : undefined} for={id}>{label}</label>
       <input
-        ref={first ? selectText : null} id={id} type="text" role="combobox" autocomplete="off" spellcheck={false} required={required} autofocus={first} value={text} placeholder={placeholder}
+        ref={first ? selectText : null} id={id} type="text" role="combobox" autocomplete="off" autocapitalize="none" spellcheck={false} required={required} autofocus={first} value={text} placeholder={placeholder}
         aria-expanded={listed} aria-controls={`${id}-options`} aria-autocomplete="list" aria-activedescendant={listed && at >= 0 ? `${id}-${at}` : undefined}
-        onInput={(event) => { onText(event.currentTarget.value); setOpen(true); }} onKeyDown={onKeyDown} onBlur={() => setOpen(false)}
+        onInput={(event) => { onText(event.currentTarget.value); setOpen(true); setAt(-1); }} onKeyDown={onKeyDown} onBlur={() => setOpen(false)}
       />
-      <ul id={`${id}-options`} role="listbox" aria-label={`Suggestions for ${label}`} hidden={!listed}>
+      {/* The field keeps the focus: without it, the list would close before the click. A finger that scrolls the list clicks nothing. */}
+      <ul id={`${id}-options`} role="listbox" aria-label={`Suggestions for ${label}`} hidden={!listed} onMouseDown={(event) => event.preventDefault()}>
         {options.map((option, index) => (
-          // Not on click: the field loses the focus before, which closes the list.
-          <li key={option.key} id={`${id}-${index}`} role="option" aria-selected={index === at} onPointerDown={(event) => { event.preventDefault(); choose(option); }}>
+          <li key={option.key} id={`${id}-${index}`} role="option" aria-selected={index === at} onClick={() => choose(option)}>
             <span>{option.label}</span>{option.hint && <small>{option.hint}</small>}
           </li>
         ))}

@@ -1,12 +1,13 @@
 // The parts of a filter bar. Filters are part of the URL, so that a reload, a link and the Back button keep them.
 import type { ComponentChildren } from "preact";
-import { useId, useState } from "preact/hooks";
+import { useEffect, useId, useState } from "preact/hooks";
+import { date } from "../../state/format.ts";
 import { read } from "../../state/offline.ts";
 import { listing, sessions } from "../../state/session-list.ts";
 import { titleOf } from "../../state/session-words.ts";
 import { ArchivedSessions } from "../generated/operations.ts";
 import { useMemoryContext } from "../state/context.ts";
-import { dayAfter, today } from "../state/day.ts";
+import { dayAfter, endOf, today } from "../state/day.ts";
 import { useLoaded } from "../state/hooks.ts";
 import { countFilters, entityTypes, present, setFilters, statuses, withoutToday, type Filters } from "../state/place.ts";
 import { statusWord, typeWord } from "../state/words.ts";
@@ -57,12 +58,55 @@ export function FilterBar({ filters, clearHref, search, children }: FilterBarPro
   );
 }
 
-/** A day, or "" for none. */
-function DayField({ label, value, min = "1970-01-01", onChoose }: { label: string; value: string; min?: string; onChoose: (day: string) => void }) {
-  // A year that is not yet typed to its end is out of range.
-  const choose = (input: HTMLInputElement) => { if (input.validity.valid) onChoose(input.value); };
-  return <label class="date-field" data-set={value !== "" || undefined}>{label}<input type="date" min={min} max={today()} value={value} onInput={(event) => choose(event.currentTarget)} /></label>;
+/** The first day that a field takes. A year that is not yet typed to its end is before it. */
+const FIRST_DAY = "1970-01-01";
+
+interface DayFieldProps {
+  label: string;
+  /** "" for none. */
+  value: string;
+  min?: string;
+  /** Why a day cannot be chosen, as a sentence. null: it can. */
+  refuse?: (day: string) => string | null;
+  onChoose: (day: string) => void;
 }
+
+function DayField({ label, value, min = FIRST_DAY, refuse = () => null, onChoose }: DayFieldProps) {
+  const id = useId();
+  /** A day that cannot be chosen. It stays in the field, and changes nothing. */
+  const [refused, setRefused] = useState<string | null>(null);
+  const whyNot = (day: string) => (day === "" ? null : day < FIRST_DAY ? "Choose a day after 1969." : day > today() ? "Choose a day that is not in the future." : refuse(day));
+  const why = refused === null ? null : whyNot(refused);
+  useEffect(() => setRefused(null), [value]);
+  useEffect(() => {
+    // The other day has changed, so this one is right now.
+    if (refused === null || why !== null) return;
+    setRefused(null);
+    onChoose(refused);
+  }, [refused, why]);
+  const choose = ({ value: day, validity }: HTMLInputElement) => {
+    if (validity.badInput || (day !== "" && day < FIRST_DAY)) return;
+    if (whyNot(day) !== null) return setRefused(day);
+    setRefused(null);
+    onChoose(day);
+  };
+  return (
+    <div class="day-field">
+      <label class="date-field" data-set={value !== "" || undefined}>
+        {label}
+        <input
+          type="date" min={min} max={today()} value={refused ?? value} aria-invalid={why !== null} aria-describedby={id}
+          onInput={(event) => choose(event.currentTarget)} onBlur={({ currentTarget: { value: day } }) => { if (whyNot(day) !== null) setRefused(day); }}
+        />
+      </label>
+      <p id={id} class="trouble" aria-live="polite">{why}</p>
+    </div>
+  );
+}
+
+const dateOf = (day: string): string => date(endOf(day).toISOString());
+const beforeOnly = (end: string, whose: string) => (day: string) => (end !== "" && day >= end ? `Choose a day before ${dateOf(end)}, ${whose}.` : null);
+const afterOnly = (begin: string, whose: string) => (day: string) => (begin !== "" && day <= begin ? `Choose a day after ${dateOf(begin)}, ${whose}.` : null);
 
 /** The day whose memory is shown. */
 export const AsOf = ({ filters: { asOf } }: { filters: Filters }) =>
@@ -70,12 +114,12 @@ export const AsOf = ({ filters: { asOf } }: { filters: Filters }) =>
 
 /** The two days that are compared. Without the second, the first is compared with now. */
 export function ComparedDays({ filters: { asOf, until } }: { filters: Filters }) {
-  const begin = (day: string) => setFilters(day ? { asOf: day, ...(day >= until && { until: "" }) } : present);
+  const begin = (day: string) => setFilters(day ? { asOf: day } : present);
   const end = (day: string) => setFilters({ until: day === today() ? "" : day, status: "" });
   return (
     <div class="days">
-      <DayField label="From" value={asOf} onChoose={begin} />
-      <DayField label="Until" value={until || today()} min={dayAfter(asOf)} onChoose={end} />
+      <DayField label="From" value={asOf} refuse={beforeOnly(until, "the end of the comparison")} onChoose={begin} />
+      <DayField label="Until" value={until || today()} min={dayAfter(asOf)} refuse={afterOnly(asOf, "the beginning of the comparison")} onChoose={end} />
     </div>
   );
 }
@@ -83,8 +127,8 @@ export function ComparedDays({ filters: { asOf, until } }: { filters: Filters })
 /** When a fact last changed. */
 export const ChangedDays = ({ filters: { since, before } }: { filters: Filters }) => (
   <div class="days">
-    <DayField label="Changed since" value={since} onChoose={(day) => setFilters({ since: day })} />
-    <DayField label="Changed before" value={before} onChoose={(day) => setFilters({ before: day })} />
+    <DayField label="Changed since" value={since} refuse={beforeOnly(before, "the end of the period")} onChoose={(day) => setFilters({ since: day })} />
+    <DayField label="Changed before" value={before} refuse={afterOnly(since, "the beginning of the period")} onChoose={(day) => setFilters({ before: day })} />
   </div>
 );
 

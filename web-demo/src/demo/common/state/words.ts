@@ -19,5 +19,7 @@ export const changeWord = { ...statusWord, ACTIVE: "learned" } as const;
 export const typeWord = {
   PERSON: "person", ORGANIZATION: "organization", PLACE: "place", PROJECT: "project", TOOL: "tool", CONCEPT: "concept", EVENT: "event", THING: "thing",
 } as const;
+/** "a person", "an event". */
+export const aType = (type: keyof typeof typeWord): string => `${/^[aeiou]/.test(typeWord[type]) ? "an" : "a"} ${typeWord[type]}`;
 
 export { count as manyOf, factsAndMessages, percent } from "../../state/format.ts";

@@ -8,7 +8,7 @@ import { useAction } from "../../state/action.ts";
 import { titleOf } from "../../state/session-words.ts";
 import type { Statement } from "../../state/statements.ts";
 import { entityTypes } from "../../common/state/place.ts";
-import { nameOf, sentence, typeWord } from "../../common/state/words.ts";
+import { aType, nameOf, sentence, typeWord } from "../../common/state/words.ts";
 import type { KnownFact, Named } from "../generated/operations.ts";
 import { Combobox, selectText, type Option } from "../../common/parts/combobox.tsx";
 import { Dialog, Trouble } from "../../parts/dialog.tsx";
@@ -43,13 +43,35 @@ function draftOf(fact: KnownFact | null): Draft {
   };
 }
 
-function statementOf({ subject, relation, object, value, label }: Draft, takesValue: boolean): Statement {
-  const typeOf = (side: Side) => side.entity?.type ?? (side.type || undefined);
+/** The type that was chosen for a new name, if the relation takes it. */
+const newType = ({ type }: Side, types: readonly EntityType[]) => (type && (types.length === 0 || types.includes(type)) ? type : "");
+
+function statementOf({ subject, object, value, label }: Draft, relation: Relation): Statement {
+  const typeOf = (side: Side, types: readonly EntityType[]) => side.entity?.type ?? (newType(side, types) || undefined);
   return {
-    subject: nameForServer(subject), subjectType: typeOf(subject), relation,
-    ...(takesValue ? { value: { text: value.trim(), ...(label.trim() ? { label: label.trim() } : {}) } } : { object: nameForServer(object), objectType: typeOf(object) }),
+    subject: nameForServer(subject), subjectType: typeOf(subject, relation.subjectTypes), relation: relation.name,
+    ...(takesValue(relation) ? { value: { text: value.trim(), ...(label.trim() ? { label: label.trim() } : {}) } } : { object: nameForServer(object), objectType: typeOf(object, relation.objectTypes) }),
   };
 }
+
+const takesValue = (relation: Relation): boolean => relation.valueTypes.length > 0;
+
+/** Sets the relation. What was typed on its other side stays, as a name or as a value. */
+function withRelation(draft: Draft, relation: Relation | undefined, relationText: string): Draft {
+  const { object, value } = draft;
+  return {
+    ...draft, relation: relation?.name ?? "", relationText,
+    ...(relation && takesValue(relation) && value === "" && { value: object.text }),
+    ...(relation && !takesValue(relation) && object.text === "" && { object: { ...sideOf(null), text: value } }),
+  };
+}
+
+const valueExample: Record<Relation["valueTypes"][number], string> = {
+  DATE: "such as 4 March 1990", MONEY: "such as €900", NUMBER: "such as 42 or 3 kg", CONTACT: "such as an address or a number", TEXT: "",
+};
+
+/** "a place", "an event or a project". */
+const typesText = (types: readonly EntityType[]): string => types.map((type) => aType(type)).join(" or ");
 
 const relationOption = (relation: Relation): Option<Relation> => ({ key: relation.name, label: relation.phrase, hint: relation.description, value: relation });
 
@@ -63,6 +85,7 @@ function findRelations(all: readonly Relation[], text: string): ReadonlyArray<Op
 /** The name of one side, and its type if the memory does not know the name. */
 function SideField({ label, side, types, shared, first, onChange }: { label: string; side: Side; types: readonly EntityType[]; shared: boolean; first: boolean; onChange: (side: Side) => void }) {
   const allowed = types.length > 0 ? types : entityTypes;
+  const { entity } = side;
   return (
     <div class="side">
       <EntityField
@@ -72,12 +95,13 @@ function SideField({ label, side, types, shared, first, onChange }: { label: str
       {side.text.trim() !== "" && side.text !== "you" && !side.entity && allowed.length > 1 && (
         <label class="kind">
           If it is new, it is a
-          <select value={side.type} onChange={(event) => onChange({ ...side, type: event.currentTarget.value as EntityType | "" })}>
+          <select value={newType(side, types)} onChange={(event) => onChange({ ...side, type: event.currentTarget.value as EntityType | "" })}>
             <option value="">choose a type</option>
             {allowed.map((type) => <option key={type} value={type}>{typeWord[type]}</option>)}
           </select>
         </label>
       )}
+      {entity && !allowed.includes(entity.type) && <p class="trouble" role="alert">{nameOf(entity)} {entity.isViewer ? "are" : "is"} {aType(entity.type)}. The relation takes {typesText(types)}.</p>}
     </div>
   );
 }
@@ -94,12 +118,12 @@ function StatementFields({ draft, shared, first, onChange }: { draft: Draft; sha
       <SideField label="Who or what" side={draft.subject} types={relation?.subjectTypes ?? []} shared={shared} first={first === "subject"} onChange={(subject) => onChange({ ...draft, subject })} />
       <Combobox<Relation>
         label="Relation" text={draft.relationText} required placeholder="such as lives in" find={find}
-        onText={(relationText) => onChange({ ...draft, relationText, relation: relations.find((r) => r.phrase === relationText.trim())?.name ?? "" })}
-        onChoose={({ value }) => onChange({ ...draft, relation: value.name, relationText: value.phrase })}
+        onText={(text) => onChange(withRelation(draft, relations.find((r) => r.phrase.toLowerCase() === text.trim().toLowerCase()), text))}
+        onChoose={({ value }) => onChange(withRelation(draft, value, value.phrase))}
       />
-      {relation && relation.valueTypes.length > 0 ? (
+      {relation && takesValue(relation) ? (
         <>
-          <label>Value<input ref={first === "object" ? selectText : null} type="text" required autofocus={first === "object"} value={draft.value} onInput={(event) => onChange({ ...draft, value: event.currentTarget.value })} /></label>
+          <label>Value<input ref={first === "object" ? selectText : null} type="text" required autofocus={first === "object"} value={draft.value} placeholder={relation.valueTypes.map((type) => valueExample[type]).find(Boolean)} onInput={(event) => onChange({ ...draft, value: event.currentTarget.value })} /></label>
           <label>What it measures (optional)<input type="text" value={draft.label} onInput={(event) => onChange({ ...draft, label: event.currentTarget.value })} /></label>
         </>
       ) : (
@@ -116,7 +140,7 @@ function FormDialog({ title, submit, draft, shared, first, onChange, onSave, onC
   const { busy, error, run } = useAction();
   const save = async (event: Event) => {
     event.preventDefault();
-    if (relation && (await run(() => onSave(statementOf(draft, relation.valueTypes.length > 0))))) onClose();
+    if (relation && (await run(() => onSave(statementOf(draft, relation))))) onClose();
   };
   return (
     <Dialog title={title} onClose={onClose}>

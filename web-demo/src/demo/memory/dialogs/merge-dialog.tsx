@@ -8,7 +8,7 @@ import { Dialog, Trouble } from "../../parts/dialog.tsx";
 import { useAction } from "../../state/action.ts";
 import type { KnownFact } from "../generated/operations.ts";
 import { client, useMemoryPage } from "../state/context.ts";
-import { factCount, factsOf, loadThing, type LoadedThing } from "../state/things.ts";
+import { factCount, factsOf, loadThing, type LoadedThing, type Namesake } from "../state/things.ts";
 import { MergePreview } from "./generated/operations.ts";
 import { describeMerge, type MergeCounts } from "./merge-words.ts";
 
@@ -47,10 +47,10 @@ function Changes({ stays, goes, preview }: { stays: LoadedThing; goes: LoadedThi
 }
 
 /** Both entities, and what happens if one is merged into the other. */
-function Choice({ thing, other, onClose, onMerged }: { thing: LoadedThing; other: LoadedThing; onClose: () => void; onMerged: (intoId: string) => void }) {
+function Choice({ thing, other, keepsOther, onClose, onMerged }: { thing: LoadedThing; other: LoadedThing; keepsOther: boolean; onClose: () => void; onMerged: (intoId: string) => void }) {
   const { steer } = useMemoryPage();
   // The user's own entity stays.
-  const [staysId, setStaysId] = useState(other.isViewer ? other.id : thing.id);
+  const [staysId, setStaysId] = useState(other.isViewer || (keepsOther && !thing.isViewer) ? other.id : thing.id);
   const [stays, goes] = staysId === thing.id ? [thing, other] : [other, thing];
   const preview = useLoaded(`${stays.id} ${goes.id}`, () => previewMerge(stays, goes));
   const { busy, error, run } = useAction();
@@ -76,16 +76,17 @@ function Choice({ thing, other, onClose, onMerged }: { thing: LoadedThing; other
   );
 }
 
-export function MergeDialog({ thing, onClose, onMerged }: { thing: LoadedThing; onClose: () => void; onMerged: (intoId: string) => void }) {
-  const [text, setText] = useState("");
-  const [otherId, setOtherId] = useState<string | null>(null);
+/** `namesake`: the other one, if it has the name that the reader wanted to give. Its name stays. */
+export function MergeDialog({ thing, namesake = null, onClose, onMerged }: { thing: LoadedThing; namesake?: Namesake | null; onClose: () => void; onMerged: (intoId: string) => void }) {
+  const [text, setText] = useState(namesake?.name ?? "");
+  const [otherId, setOtherId] = useState(namesake?.id ?? null);
   const loaded = useLoaded(otherId ?? "", async () => (otherId ? loadThing(otherId) : null));
   const other = loaded.phase === "ready" ? loaded.value : null;
   return (
     <Dialog title={`Merge ${thing.name} with a duplicate`} onClose={onClose}>
       <EntityField label="The other one" first text={text} shared={thing.shared} exclude={thing.id} onText={(typed) => { setText(typed); setOtherId(null); }} onChoose={(chosen) => { setText(chosen.name); setOtherId(chosen.id); }} />
       {other
-        ? <Choice key={other.id} thing={thing} other={other} onClose={onClose} onMerged={onMerged} />
+        ? <Choice key={other.id} thing={thing} other={other} keepsOther={other.id === namesake?.id} onClose={onClose} onMerged={onMerged} />
         : <footer><button type="button" class="plain" onClick={onClose}>Cancel</button><button type="button" class="strong" disabled>Merge</button></footer>}
     </Dialog>
   );

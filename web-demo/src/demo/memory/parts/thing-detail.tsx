@@ -8,7 +8,7 @@ import { Triple } from "../../common/parts/fact-line.tsx";
 import { useLoaded } from "../../common/state/hooks.ts";
 import { noFilters, placeHref } from "../../common/state/place.ts";
 import { lower, manyOf, percent, statusWord, typeWord } from "../../common/state/words.ts";
-import { factCount, loadThing, type LoadedThing } from "../state/things.ts";
+import { factCount, loadThing, type LoadedThing, type Namesake } from "../state/things.ts";
 import { LazyDialog } from "./lazy-dialog.tsx";
 import { Gone, Story, Unchangeable } from "./pane.tsx";
 
@@ -17,7 +17,9 @@ const NothingKnown = () => <Gone title="Nothing is known about it" text="It was 
 
 function Actions({ thing }: { thing: LoadedThing }) {
   const [dialog, setDialog] = useState<"add" | "rename" | "retype" | "merge" | "split" | "forget" | null>(null);
-  const close = () => setDialog(null);
+  // Chosen in the dialog for a new name.
+  const [namesake, setNamesake] = useState<Namesake | null>(null);
+  const close = () => { setDialog(null); setNamesake(null); };
   if (!mayChange(thing.shared)) return <Unchangeable shared={thing.shared} />;
   return (
     <div class="actions">
@@ -30,9 +32,9 @@ function Actions({ thing }: { thing: LoadedThing }) {
       {dialog && <LazyDialog onClose={close} render={(dialogs) => {
         switch (dialog) {
           case "add": return <dialogs.AddFact about={thing} onClose={close} />;
-          case "rename": return <dialogs.RenameDialog thing={thing} onClose={close} />;
+          case "rename": return <dialogs.RenameDialog thing={thing} onClose={close} onMerge={(other) => { setNamesake(other); setDialog("merge"); }} />;
           case "retype": return <dialogs.RetypeDialog thing={thing} onClose={close} />;
-          case "merge": return <dialogs.MergeDialog thing={thing} onClose={close} onMerged={(id) => { if (id !== thing.id) navigate(placeHref({ view: "things", id })); }} />;
+          case "merge": return <dialogs.MergeDialog thing={thing} namesake={namesake} onClose={close} onMerged={(id) => { if (id !== thing.id) navigate(placeHref({ view: "things", id })); }} />;
           case "split": return <dialogs.SplitDialog thing={thing} first={null} onClose={close} />;
           case "forget": return <dialogs.ForgetDialog title={`Forget everything about ${thing.isViewer ? "you" : thing.name}`} target={{ entityIds: [thing.id] }} onClose={close} />;
         }

@@ -1,7 +1,7 @@
 // What the reader just did, with a button that takes it back.
 import { useEffect, useRef, useState } from "preact/hooks";
 import { Icon } from "../../parts/icon.tsx";
-import { undoError } from "../../state/forget-undo.ts";
+import { LONGEST_WAIT_MS, undoError } from "../../state/forget-undo.ts";
 import { knownAt } from "../../state/offline.ts";
 import { useMemoryPage } from "../state/context.ts";
 import type { Undoable } from "../state/undo.ts";
@@ -16,9 +16,17 @@ function Item({ item }: { item: Undoable }) {
       undo.remove(item.key);
       undo.add(text);
     } catch (error) {
-      setState({ busy: false, error: undoError(error).text });
+      const { text, isFinal } = undoError(error);
+      if (!isFinal) return setState({ busy: false, error: text });
+      undo.remove(item.key);
+      undo.add(text);
     }
   };
+  useEffect(() => {
+    if (item.until === null) return;
+    const timer = setTimeout(() => undo.remove(item.key), Math.min(Math.max(item.until - Date.now(), 0), LONGEST_WAIT_MS));
+    return () => clearTimeout(timer);
+  }, [item.key, item.until]);
   return (
     <li>
       <span>{state.error ?? item.text}</span>

@@ -1,6 +1,7 @@
 // What the reader does to the memory. Each action reports what happened and how to take it back.
 import { type EntityType, type EvidenceStance, type ForgetInput, type RecallClient, RecallError, type UnmergeEntitiesInput } from "@relevantic/recall";
 import { FactEvidencePage, Retype, Split, type KnownFact, type Named } from "../generated/operations.ts";
+import { RetentionTimes } from "../../generated/operations.ts";
 import type { UndoList } from "./undo.ts";
 import { assertKnown, assertStatement, homeSession, sessionOf, statementOf, wasAsserted, type Statement } from "../../state/statements.ts";
 import { changeSession, type SessionChange } from "../../state/session-actions.ts";
@@ -83,10 +84,14 @@ export class Steering {
   }
 
   async forget(target: Omit<ForgetInput, "dryRun">): Promise<void> {
+    const until = this.#undoUntil();
     const { factCount, messageCount, token } = await this.#parts.client.forget({ ...target, dryRun: false });
     const text = `Forgotten: ${factsAndMessages(factCount, messageCount)}.`;
-    if (token) this.#parts.undo.addForgotten(token, text);
-    else this.#parts.undo.add(text);
+    this.#parts.undo.supersede([...(target.factIds ?? []), ...(target.entityIds ?? [])]);
+    if (token) {
+      this.#parts.undo.addForgotten({ token, text, until: null });
+      void until.then((time) => this.#parts.undo.setTime(token, time));
+    } else this.#parts.undo.add(text);
     this.#parts.changed();
   }
 
@@ -101,7 +106,7 @@ export class Steering {
       await this.#parts.client.renameEntity({ id: entity.id, name: entity.name });
       this.#parts.changed();
       return `It is called ${entity.name} again.`;
-    });
+    }, `name ${entity.id}`);
   }
 
   async retype(entity: Named, type: EntityType): Promise<void> {
@@ -110,7 +115,7 @@ export class Steering {
       await this.#retype(entity.id, entity.type);
       this.#parts.changed();
       return `The type of ${entity.name} is ${typeWord[entity.type]} again.`;
-    });
+    }, `type ${entity.id}`);
   }
 
   async merge(into: Named, from: Named): Promise<void> {
@@ -118,7 +123,7 @@ export class Steering {
     this.#done(`${from.name} is now part of ${into.name}.`, "Split again", async () => {
       await this.#split({ entityId: from.id });
       return `${from.name} and ${into.name} are two again.`;
-    });
+    }, `merge ${from.id}`);
   }
 
   /** Undoes a merge, or separates what was said under one of the names. `name`: what stands alone then. */
@@ -128,7 +133,7 @@ export class Steering {
       if (apart) await this.#parts.client.mergeEntities({ intoId: from.id, fromId: apart.id });
       this.#parts.changed();
       return `${name} is part of ${from.name} again.`;
-    });
+    }, apart ? `merge ${apart.id}` : undefined);
   }
 
   /** `said`: what happened, in words. */
@@ -173,7 +178,14 @@ export class Steering {
       if (own) await this.#parts.client.deleteMessage(own.message.id);
       this.#parts.changed();
       return "The fact is what it was.";
-    });
+    }, own && `${id} ${own.message.id}`);
+  }
+
+  /** Until when the server can undo a forgetting of now. null: it did not say. */
+  async #undoUntil(): Promise<number | null> {
+    const now = Date.now();
+    const read = this.#parts.client.graphql(RetentionTimes, {});
+    return read.then(({ viewer }) => now + viewer.retention.forgetUndoMinutes * 60_000, () => null);
   }
 
   async #sessionOf(fact: KnownFact): Promise<string> {

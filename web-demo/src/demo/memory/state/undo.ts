@@ -9,6 +9,8 @@ export interface Undoable {
   /** The words of the button. null: nothing to take back. */
   label: string | null;
   undo: () => Promise<string>;
+  /** Until when the server can take it back, in milliseconds since 1970. null: no time is set. */
+  until: number | null;
   /** Where the result is. */
   link?: { href: string; label: string } | undefined;
 }
@@ -23,17 +25,33 @@ export class UndoList {
 
   constructor(undoForget: (token: string) => Promise<string>) {
     this.#undoForget = undoForget;
-    this.items.value = readTokens().map((stored) => this.#forgotten(stored)).slice(0, SHOWN);
+    this.items.value = readTokens().filter(({ until }) => until === null || until > Date.now()).map((stored) => this.#forgotten(stored)).slice(0, SHOWN);
   }
 
   /** `key`: names the action, so that it is listed once and can be removed. */
   add(text: string, label: string | null = null, undo: Undoable["undo"] = async () => "", { key = String(++this.#count), link }: { key?: string | undefined; link?: Undoable["link"] } = {}): void {
-    this.#put({ key, text, label, undo, link });
+    this.#put({ key, text, label, undo, link, until: null });
   }
 
-  addForgotten(token: string, text: string): void {
-    writeTokens([{ token, text }, ...readTokens()].slice(0, SHOWN));
-    this.#put(this.#forgotten({ token, text }));
+  addForgotten(forgotten: ForgetToken): void {
+    writeTokens([forgotten, ...readTokens()].slice(0, SHOWN));
+    this.#put(this.#forgotten(forgotten));
+  }
+
+  /** Sets until when a forgetting can be undone. */
+  setTime(token: string, until: number | null): void {
+    writeTokens(readTokens().map((stored) => (stored.token === token ? { ...stored, until } : stored)));
+    this.items.value = this.items.value.map((item) => (item.key === token ? { ...item, until } : item));
+  }
+
+  /** Removes what offers to take back a change of something that is gone. The key of such a change contains its id. */
+  supersede(ids: readonly string[]): void {
+    for (const { key } of this.items.value) if (ids.some((id) => key.includes(id))) this.remove(key);
+  }
+
+  /** The reader goes to another place. What can be taken back stays. */
+  leavePlace(): void {
+    if (this.items.value.some(({ label }) => label === null)) this.items.value = this.items.value.filter(({ label }) => label !== null);
   }
 
   remove(key: string): void {
@@ -41,8 +59,8 @@ export class UndoList {
     this.items.value = this.items.value.filter((item) => item.key !== key);
   }
 
-  #forgotten({ token, text }: ForgetToken): Undoable {
-    return { key: token, text, label: "Undo", undo: () => this.#undoForget(token) };
+  #forgotten({ token, text, until }: ForgetToken): Undoable {
+    return { key: token, text, label: "Undo", undo: () => this.#undoForget(token), until };
   }
 
   #put(item: Undoable) {

@@ -32,10 +32,6 @@ export type FrontEndsResult = { viewer: { frontEnds: Array<{ name: string; kind:
 export type FrontEndsVariables = Record<string, never>;
 export const FrontEnds = "query FrontEnds{viewer{frontEnds{name kind firstUsedAt lastUsedAt}}}" as TypedDocument<FrontEndsResult, FrontEndsVariables>;
 
-export type RetentionTimesResult = { viewer: { retention: { sessionDays: number | null; visitHours: number | null; forgetUndoMinutes: number; auditDays: number } } };
-export type RetentionTimesVariables = Record<string, never>;
-export const RetentionTimes = "query RetentionTimes{viewer{retention{sessionDays visitHours forgetUndoMinutes auditDays}}}" as TypedDocument<RetentionTimesResult, RetentionTimesVariables>;
-
 export type UsersResult = { users: { nodes: UserRow[]; pageInfo: { hasNextPage: boolean; endCursor: string | null } } };
 export type UsersVariables = { first: number; after?: string | null };
 export const Users = "query Users($first:Int!$after:String){users(first:$first after:$after){nodes{...UserRow}pageInfo{hasNextPage endCursor}}}fragment UserRow on User{id kind lastActiveAt sessions messages facts documents tokens{inputTokens outputTokens}}" as TypedDocument<UsersResult, UsersVariables>;

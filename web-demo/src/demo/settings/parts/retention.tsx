@@ -2,7 +2,7 @@
 import { Trouble } from "../../parts/dialog.tsx";
 import { count } from "../../state/format.ts";
 import { client } from "../../state/login.ts";
-import { RetentionTimes, type RetentionTimesResult } from "../generated/operations.ts";
+import { RetentionTimes, type RetentionTimesResult } from "../../generated/operations.ts";
 import { useViewerValue } from "../state/viewer-value.ts";
 
 type Times = RetentionTimesResult["viewer"]["retention"];

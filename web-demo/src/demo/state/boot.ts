@@ -8,7 +8,7 @@ import { isUnreachable } from "./errors.ts";
 import { clearKept, readPage } from "./kept.ts";
 import { account, client, loadAccount, loginMethods, logOut, resetLogin, settleVisitOffer, visitEnds } from "./login.ts";
 import { copiesCursor, dropOutdatedCopy, dropUntrustedCopies, endKeeping, keepOpenSession, knownAt, notKept, watch } from "./offline.ts";
-import { closeSession, leaveIfDeleted, opener } from "./opening.ts";
+import { closeSession, leaveIfDeletedSoon, opener } from "./opening.ts";
 import { sender, unsendAllEarly } from "./outgoing.ts";
 import { outbox } from "./outbox.ts";
 import { handleError, onLoginEnd, problem, reportProblem, startError } from "./problem.ts";
@@ -132,8 +132,7 @@ watch.onReturn(() => {
   });
 });
 onMemoryEvent((event) => {
-  // Ignores errors: the next event reads the list again.
-  if (!event) void leaveIfDeleted().catch(() => {});
+  if (!event || event.type === "session_deleted") leaveIfDeletedSoon();
   else if (changesList(event)) refreshSessionsSoon();
   if (event?.type === "message_forgotten") completeStep("forget");
   if (event) dropOutdatedCopy(event);

@@ -13,11 +13,13 @@ import { handleError, reportProblem, startError } from "./problem.ts";
 import { navigate, redirect, route, sessionHref } from "./route.ts";
 import { listing, refreshSessions, sessions, type SessionItem } from "./session-list.ts";
 import { sessionStream } from "./stream.ts";
-import { beforeDeadline, delay } from "./timing.ts";
+import { beforeDeadline, debounce, delay } from "./timing.ts";
 import { phrases, start } from "./viewer.ts";
 
 /** Time after which a place that shows no session opens one. */
 const AFTER_PLACE_MS = 1500;
+/** Time after a deletion in which others may follow. */
+const AFTER_DELETION_MS = 300;
 
 const newestOrOpen = () => sessionId.value ?? sessions.value.find((s) => !s.shared)?.id;
 
@@ -42,6 +44,8 @@ function endWait(id: string) {
 
 function showMissing(id: string) {
   dropSession(id);
+  // The page offers the newest of the others.
+  sessions.value = sessions.value.filter((s) => s.id !== id);
   closeSession();
   endWait(id);
   connection.value = null;
@@ -49,21 +53,25 @@ function showMissing(id: string) {
   missing.value = id;
 }
 
-/** Leaves a session that was deleted elsewhere. Without any other, everything was deleted: nothing on the page is true any more, so it starts again. */
-async function leaveDeleted(id: string): Promise<void> {
-  showMissing(id);
+/** Whether the page of a deleted session is all that is left: everything was deleted elsewhere. */
+const isAllGone = () => missing.value !== null && awaited.value === null && listing.value.archived === 0 && sessions.value.every(({ shared }) => shared);
+
+/**
+ * Leaves the open session if it was deleted elsewhere. Its stream may have missed that together with other events.
+ * If everything was deleted, nothing on the page is true any more, and it starts again.
+ */
+async function leaveIfDeleted(): Promise<void> {
+  const id = sessionId.value;
   await refreshSessions();
-  if (listing.value.archived > 0 || sessions.value.some(({ shared }) => !shared)) return;
+  // The list always contains the open session.
+  if (id !== null && id === sessionId.value && knownAt.value === null && !sessions.value.some((s) => s.id === id)) showMissing(id);
+  if (!isAllGone()) return;
   await clearBrowserData(start.value?.viewer.id);
   location.assign("/");
 }
 
-/** Leaves the open session if it is gone: the list always contains the open one. Its stream may have missed the deletion together with other events. */
-export async function leaveIfDeleted(): Promise<void> {
-  const id = sessionId.value;
-  await refreshSessions();
-  if (id !== null && id === sessionId.value && knownAt.value === null && !sessions.value.some((s) => s.id === id)) await leaveDeleted(id);
-}
+/** Ignores errors: the next event reads the list again. A deletion of everything deletes one session after another. */
+export const leaveIfDeletedSoon = debounce(() => void leaveIfDeleted().catch(() => {}), AFTER_DELETION_MS);
 
 /** Whether a session is as it was created: nothing was written in it, and the user has not marked it. */
 const isUnused = ({ id, title, pinned, archived, paused, messages }: SessionItem): boolean =>
@@ -181,7 +189,7 @@ class SessionOpener {
       memory.value = opened;
     });
     keepSession(id, opened);
-    sessionStream.open(id, session.head, opened, load, () => void leaveDeleted(id).catch(reportProblem));
+    sessionStream.open(id, session.head, opened, load, () => { showMissing(id); leaveIfDeletedSoon(); });
     // The list does not yet contain a session that another page created, such as GraphiQL.
     if (!sessions.value.some((s) => s.id === id)) await refreshSessions();
   }

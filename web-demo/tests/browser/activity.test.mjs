@@ -138,7 +138,7 @@ test("changes of the own memory link to their objects, and a pause has no object
   };
   for (const text of ["Retracted a fact", "Restored a fact"]) assert.equal(await hrefOf(text), `#/memory/facts/${fact.id}`, text);
   assert.equal(await hrefOf("Renamed a person or thing"), `#/e/${fact.subject.id}`);
-  assert.equal(await hrefOf("Pinned, archived or paused a session"), `#/s/${sessionId}`);
+  assert.equal(await hrefOf("Pinned a session"), `#/s/${sessionId}`);
   for (const text of ["Paused remembering in all sessions", "Resumed remembering in all sessions"]) {
     await waitForElement(entry(tab, text), text);
     assert.equal(await entry(tab, text).first().locator("a").count(), 0, text);

@@ -114,8 +114,21 @@ export class Firefox {
     await this.send("WebDriver:ElementSendKeys", { id: value[ELEMENT], text });
   }
 
-  /** Returns the first visible element that matches `selector` and whose name or text contains all `words`, or undefined. */
-  #find(selector, words) {
+  /**
+   * Returns the first visible element that matches `selector` and whose name or text contains all `words`, or undefined. Looks again if the page
+   * replaces the element at that moment.
+   */
+  async #find(selector, words) {
+    for (;;) {
+      try {
+        return await this.#findNow(selector, words);
+      } catch (error) {
+        if (!/stale element/.test(error.message)) throw error;
+      }
+    }
+  }
+
+  #findNow(selector, words) {
     return this.evaluate((wanted, texts) => [...document.querySelectorAll(wanted)].find((node) => {
       const text = `${node.getAttribute("aria-label") ?? ""} ${node.textContent}`;
       return node.checkVisibility() && texts.every((word) => text.includes(word));

@@ -808,7 +808,7 @@ export interface FactFilter {
   asOf?: DateTime | null;
   /** The fact held at one of these times and not at the other, by `statedAt` and `endStatedAt`: it was learned, ended or retracted between them. In contrast to `asOf`, a retracted fact held until its retraction. A fact that was only denied held at no time. */
   differsBetween?: TimeSpanInput | null;
-  /** Each word of this text is in the name of the subject or object, in the value, or in the phrase of the relation. */
+  /** Each word of this text is in the name of the subject or object, in what one is to somebody ("brother"), in the value, or in the phrase of the relation. */
   text?: string | null;
 }
 

@@ -99,5 +99,7 @@ export function useStickToEnd<Box extends HTMLElement, Content extends HTMLEleme
       resizeObserver.disconnect();
     };
   }, []);
-  return { box, content };
+  /** The log is about to scroll to another place. */
+  const leaveEnd = () => { at.current.stuck = false; };
+  return { box, content, leaveEnd };
 }

@@ -113,14 +113,25 @@ function Stop({ question }: { question: string | null }) {
 /** The server keeps a forgotten message without its text. An answer has none either before its first word. */
 const isForgotten = ({ text, stage }: Message): boolean => text === "" && stage !== "streaming";
 
-/** `settled`: it was there when the session opened. Dozens of animations at once would slow the start of a phone down. */
-function Bubble({ message, memory: known, settled, onRemove }: { message: Message; memory: Memory; settled: boolean; onRemove: (id: string) => void }) {
+interface BubbleProps {
+  message: Message;
+  memory: Memory;
+  /** It was there when the session opened. Dozens of animations at once would slow the start of a phone down. */
+  settled: boolean;
+  /** The log is about to scroll to the message. */
+  onWanted: () => void;
+  onRemove: (id: string) => void;
+}
+
+function Bubble({ message, memory: known, settled, onWanted, onRemove }: BubbleProps) {
   const [isSettled] = useState(settled);
   const ref = useRef<HTMLElement>(null);
   const wanted = wantedMessage.value !== null && wantedMessage.value === message.id;
   useEffect(() => {
     if (!wanted || !ref.current) return;
-    ref.current.scrollIntoView({ block: "center", behavior: "smooth" });
+    // At once: the log grows meanwhile, and near its end it would stick to it again.
+    onWanted();
+    ref.current.scrollIntoView({ block: "center" });
     // What led here is gone if it was in another session or place.
     if (document.activeElement === document.body) ref.current.focus({ preventScroll: true });
     ref.current.animate([{ boxShadow: "0 0 0 4px var(--glow)" }, { boxShadow: "0 0 0 4px transparent" }], { duration: 1600, delay: 250, fill: "backwards" });
@@ -165,7 +176,7 @@ function Day({ message, before }: { message: Message; before: Message | undefine
 export function Chat() {
   const known = memory.value;
   const version = known?.version.value ?? 0;
-  const { box, content } = useStickToEnd<HTMLDivElement, HTMLDivElement>(wantedMessage.value === null, { version, added: sentMessages.value });
+  const { box, content, leaveEnd } = useStickToEnd<HTMLDivElement, HTMLDivElement>(wantedMessage.value === null, { version, added: sentMessages.value });
   const messages = [...(known?.messages.values() ?? [])];
   const [removing, setRemoving] = useState<string | null>(null);
   const drawn = useRef<Memory | null>(null);
@@ -183,7 +194,7 @@ export function Chat() {
         {known && messages.map((message, index) => (
           <Fragment key={message.key}>
             <Day message={message} before={messages[index - 1]} />
-            <Bubble message={message} memory={known} settled={isOpening} onRemove={setRemoving} />
+            <Bubble message={message} memory={known} settled={isOpening} onWanted={leaveEnd} onRemove={setRemoving} />
             {known.gap?.key === message.key && <button type="button" class="earlier" onClick={() => void showLater()}>Show the messages between</button>}
             {message.asking && <p class="thinking"><i /><i /><i /><span>looking through memory</span><Stop question={message.id} /></p>}
           </Fragment>

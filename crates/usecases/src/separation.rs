@@ -109,7 +109,7 @@ impl UseCases {
         Ok(entities)
     }
 
-    /// Returns an entity with all that is known of it. `recorded`: facts of which the other sides are needed, too.
+    /// Returns an entity with all that is known of it. It also reads the sides of the `recorded` facts.
     async fn state_of(&self, caller: &Caller, entity: Entity, recorded: &[Fact]) -> Result<EntityState, UseCaseError> {
         let store = &self.parts.store;
         let facts = store.facts_of_entities(caller, &[entity.id], MAX_MERGED_FACTS).await?;

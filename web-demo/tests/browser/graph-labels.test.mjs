@@ -71,6 +71,7 @@ for (const [size, options] of Object.entries(SIZES)) {
     const { page } = tab;
     await waitForPhase(tab, "live");
     if (size === "phone") await page.getByRole("button", { name: "Session graph" }).click();
+    await page.locator(".graph svg").waitFor();
     await page.evaluate(() => document.fonts.ready);
     const isOver = (a, b) => a.x + 1 < b.right && b.x + 1 < a.right && a.y + 1 < b.bottom && b.y + 1 < a.bottom;
     const coverOther = (boxes, others) => boxes.filter((one) => others.some((other) => other.node !== one.node && isOver(one, other)));

@@ -1,1 +1,0 @@
-export{n as createClient}from"./dist-B3CG-CdH.js";

@@ -1,1 +1,0 @@
-import"./info-addon-zF8vvQUh.js";

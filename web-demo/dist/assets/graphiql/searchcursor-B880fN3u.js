@@ -1,1 +1,0 @@
-import{t as e}from"./searchcursor-ZIzmzn-T.js";export default e();

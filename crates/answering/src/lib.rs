@@ -19,9 +19,10 @@
 //! - `passages` selects the chunk of a document if no message fits; `passage_times` leaves out those about another time.
 //! - `values` answers about values: ages, dates, amounts, jobs.
 //! - `sources` answers "how do you know" with the messages that say so.
-//! - `spelling` corrects typing errors, `synonyms` asks in the words of documents, `rephrase` replaces "my sister" by her name, and `path` other descriptions.
+//! - `accents` writes names as they were told, `spelling` corrects typing errors, `synonyms` asks in the words of documents, `rephrase` replaces "my sister" by her name, and `path` other descriptions.
 
 mod about;
+mod accents;
 mod answer_type;
 mod asking;
 mod assertion;
@@ -492,7 +493,8 @@ impl Answerer for ExtractiveAnswerer {
 
     fn rephrase(&self, asked: &Asked, context: &Context) -> Option<UserText> {
         let text = asked.text.as_str();
-        if let Some(corrected) = spelling::correct(text, context, |word| self.embedder.knows(word)) {
+        let corrected = || spelling::correct(text, context, |word| self.embedder.knows(word));
+        if let Some(corrected) = accents::restore(text, context).or_else(corrected) {
             return Some(corrected.into());
         }
         let question = self.parse_question(asked, context);

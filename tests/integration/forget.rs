@@ -8,7 +8,7 @@ use crate::{
 };
 
 const FORGET: &str = "mutation($input: ForgetInput!) { forget(input: $input) {
-    facts(first: 100) { id status subject { name } relation object { name } } messages(first: 100) { id text } token factCount messageCount
+    facts(first: 100) { id status subject { name } relation object { name } } messages(first: 100) { id text } token undoUntil factCount messageCount
     errors { code message path } } }";
 
 impl Chat {
@@ -57,7 +57,7 @@ async fn dry_run_changes_nothing_and_shows_what_is_meant() {
     let found = chat.forget(json!({ "query": "Forget everything about Oakwood." })).await;
     assert_eq!(facts(&found), ["Mary LIVES_IN Oakwood", "You LIVES_IN Oakwood"], "{found:#}");
     assert_eq!(texts(&found), ["I live in Oakwood.", "Mary lives in Oakwood and John likes coffee."]);
-    assert_eq!((&found["token"], &found["errors"]), (&Value::Null, &json!([])));
+    assert_eq!((&found["token"], &found["undoUntil"], &found["errors"]), (&Value::Null, &Value::Null, &json!([])));
     for (query, wanted) in [
         ("where I live", &["You LIVES_IN Oakwood"][..]),
         ("that John likes Mary", &["John LIKES Mary"]),
@@ -248,6 +248,7 @@ async fn forgetting_and_undoing_is_the_identity() {
         input["dryRun"] = json!(false);
         let forgotten = chat.forget(input.clone()).await;
         assert!(forgotten["token"].is_string(), "{input}: {forgotten:#}");
+        assert!(forgotten["undoUntil"].is_string(), "{input}: {forgotten:#}");
         assert_ne!(chat.state().await, before, "{input}");
         let undone = chat.undo(&forgotten["token"]).await;
         assert_eq!(undone["errors"], json!([]));

@@ -880,6 +880,8 @@ export interface ForgetPayload {
   messageCount: number;
   /** Undoes the forgetting, for ten minutes by default. Null in a dry run, and if nothing was found. */
   token: string | null;
+  /** Until when the token undoes the forgetting. Null if there is no token. */
+  undoUntil: DateTime | null;
   /** Errors that the client can correct; empty on success. */
   errors: UserError[];
 }

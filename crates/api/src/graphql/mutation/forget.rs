@@ -13,7 +13,7 @@ use crate::{
         time_input::{TimeInput, read_time},
     },
 };
-use recall_domain::{AuditAction, MessageId};
+use recall_domain::{AuditAction, MessageId, Timestamp};
 use recall_ports::MessageRange;
 use recall_usecases::{ForgetRequest, Forgotten, ResourceId};
 
@@ -107,6 +107,11 @@ impl ForgetPayload {
     /// Undoes the forgetting, for ten minutes by default. Null in a dry run, and if nothing was found.
     async fn token(&self) -> Option<&str> {
         self.found.as_ref().and_then(|(f, _)| f.token.as_deref())
+    }
+
+    /// Until when the token undoes the forgetting. Null if there is no token.
+    async fn undo_until(&self) -> Option<Timestamp> {
+        self.found.as_ref().and_then(|(f, _)| f.undo_until)
     }
 
     /// Errors that the client can correct; empty on success.

@@ -1,8 +1,8 @@
 // Vite plugin: lists the files of the demo page for its service worker (public/sw.js), with a version that changes with each file.
 import type { Plugin } from "vite";
 
-/** Files of public/ that the page needs. */
-const PUBLIC = ["theme.js"];
+/** Applies the theme before the first paint. A module would run later, and Vite leaves other scripts as they are. */
+const THEME = "src/demo/theme.js";
 
 async function hashOf(parts: readonly string[]): Promise<string> {
   const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(parts.join("\n")));
@@ -16,12 +16,14 @@ export const precache: Plugin = {
     // After the page itself.
     order: "post",
     async handler(_, bundle) {
-      const assets = Object.keys(bundle).filter((name) => name.startsWith("assets/")).sort();
       const page = bundle["index.html"];
       if (page?.type !== "asset") throw new Error("The build has no index.html.");
-      const copied = await Promise.all(PUBLIC.map((name) => this.fs.readFile(`public/${name}`, { encoding: "utf8" })));
-      const version = await hashOf([...assets, String(page.source), ...copied]);
-      const files = ["/", ...[...PUBLIC, ...assets].map((name) => `/${name}`)];
+      // An asset has a hash in its name, so the page gets the script of its own version.
+      const theme = this.getFileName(this.emitFile({ type: "asset", name: "theme.js", source: await this.fs.readFile(THEME, { encoding: "utf8" }) }));
+      page.source = String(page.source).replace(THEME, theme);
+      const assets = [theme, ...Object.keys(bundle).filter((name) => name.startsWith("assets/") && name !== theme)].sort();
+      const version = await hashOf([...assets, page.source]);
+      const files = ["/", ...assets.map((name) => `/${name}`)];
       this.emitFile({ type: "asset", fileName: "precache.js", source: `self.PRECACHE = ${JSON.stringify({ version, files })};\n` });
     },
   },

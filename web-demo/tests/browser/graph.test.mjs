@@ -116,6 +116,27 @@ test("the filters of the URL choose the facts, and change without a reload", asy
   await tab.context.close();
 });
 
+test("type, source and last change of the Memory page also choose the facts of the graph", async () => {
+  await memoryOfTests();
+  const tab = await browser.visit(`${server.url}/#/memory?type=TOOL`);
+  const { page } = tab;
+  await waitForElement(page.locator(".memory-page .row", { hasText: "React" }), "the facts about tools");
+  await page.getByRole("link", { name: "In the graph" }).click();
+  await untilListed(tab, ["you", "React"], "the graph of facts about tools");
+  await page.getByLabel("Type").selectOption("");
+  await untilListed(tab, ["you", ...MY_NEIGHBOURS], "all facts");
+  await page.getByLabel("Source").selectOption("DOCUMENTS");
+  await waitForElement(page.getByText("No facts connect it with anything"), "why the graph is empty: no document states a fact");
+  await page.getByRole("link", { name: "Clear" }).click();
+  await untilListed(tab, ["you", ...MY_NEIGHBOURS], "all facts again");
+  await page.getByLabel("Changed before").fill("2020-01-01");
+  await waitForElement(page.getByText("No facts connect it with anything"), "why the graph is empty: nothing changed so early");
+  await page.goto(`${server.url}/#/graph?asOf=2024-03-31`);
+  await until(async () => (await page.getByLabel("Changed before").count()) === 0, "a past day to have no last change");
+  assert.deepEqual(tab.problems, []);
+  await tab.context.close();
+});
+
 test("the keyboard moves between neighbours, expands, zooms and deselects", async () => {
   await memoryOfTests();
   const tab = await openGraph(browser, server, "", { reducedMotion: "reduce" });

@@ -205,7 +205,7 @@ async function serveBuiltPages(context, origin, folder) {
   const policy = (await fetch(`${origin}/`)).headers.get("content-security-policy");
   // Such a page may otherwise open no WebSocket to a loopback address.
   await context.grantPermissions(["local-network-access"], { origin });
-  const isPage = (url) => url.origin === origin && /^\/(assets\/.*|(theme|sw|precache)\.js)?$/.test(url.pathname);
+  const isPage = (url) => url.origin === origin && /^\/(assets\/.*|(sw|precache)\.js)?$/.test(url.pathname);
   await context.route(isPage, async (route) => {
     // A page of a server that does not run cannot be loaded either.
     if (offlineContexts.has(context) || !(await fetch(`${origin}/healthz`, { headers: { connection: "close" } }).catch(() => null))) return route.abort("connectionrefused");

@@ -125,6 +125,13 @@ test("a wrong fact is corrected with a reason, and can be restored", async () =>
 
   await undoBar(tab).getByRole("link", { name: "Open it" }).press("Enter");
   await waitForElement(page.locator(".pane h2", { hasText: "Leuven" }), "the right fact");
+  const statement = page.locator(".history li", { hasText: "stated by you" });
+  await waitForElement(statement, "the statement by hand");
+  assert.match(await statement.innerText(), /Oskar lives in Leuven\. He moved in May\./, "the history shows the reason");
+  await statement.getByRole("button", { name: "Show the message" }).click();
+  await page.locator(".facts li.fact", { hasText: "Leuven" }).locator(".fact-line").click();
+  await waitForElement(page.locator(".facts .evidence q", { hasText: "He moved in May." }), "the reason in the chat");
+  await page.goBack();
 
   await open(tab, "Oskar", "Bruges");
   await button(tab, "Restore").click();
@@ -142,6 +149,27 @@ test("a wrong fact is corrected with a reason, and can be restored", async () =>
   await page.locator(".pane").getByRole("button", { name: "Restore", exact: true }).click();
   await until(async () => (await status(tab, "Oskar", "Bruges")) === "ACTIVE", "the fact to be restored");
   assert.deepEqual(await contents(), before, "the button of the fact undoes the retraction, too");
+  assert.deepEqual(tab.problems, []);
+  await tab.context.close();
+});
+
+test("a correction is undone: the wrong fact is what it was, and the right one is gone", async () => {
+  const session = await sessionWith("Old neighbours", ["Oswald lives in Bruges."]);
+  const contents = async () => (await server.graphql("query ($id: ID!) { session(id: $id) { messages(last: 9) { nodes { text } } facts(first: 9) { nodes { id belief status object { name } evidence(first: 9) { nodes { stance message { id } } } } } } }", { id: session })).session;
+  const before = await contents();
+  const tab = await openMemory();
+  const { page } = tab;
+  await open(tab, "Oswald", "Bruges");
+  await button(tab, "Correct…").click();
+  await page.getByRole("combobox", { name: "Whom or what" }).fill("Leuven");
+  await page.getByLabel("Reason").fill("He moved in May.");
+  await inDialog(tab, "Correct").click();
+  await until(async () => (await status(tab, "Oswald", "Bruges")) === "RETRACTED", "the wrong fact to be retracted");
+  await undoBar(tab).getByRole("button", { name: "Undo" }).press("Enter");
+  await waitForElement(undoBar(tab).getByText("The correction is taken back."), "the notice");
+  await until(async () => (await status(tab, "Oswald", "Bruges")) === "ACTIVE", "the fact to hold again");
+  await until(async () => (await row(tab, "Oswald", "Leuven").count()) === 0, "the other fact to be gone");
+  assert.deepEqual(await contents(), before, "nothing is left of the correction");
   assert.deepEqual(tab.problems, []);
   await tab.context.close();
 });
@@ -551,6 +579,35 @@ test("one message is removed from the evidence, with undo or for good", async ()
   await inDialog(tab, "Delete without undo?").click();
   await waitForElement(page.getByRole("heading", { name: "This fact is gone" }), "the fact to be gone for good");
   assert.match(await undoBar(tab).innerText(), /The message is deleted/);
+  await tab.context.close();
+});
+
+test("evidence that is forgotten says so, and cannot be removed again", async () => {
+  const session = await sessionWith("Tools", ["Quirin uses React.", "Quirin no longer uses React, he switched to Vue.", "Forget that Quirin uses Vue."]);
+  const tab = await openMemory();
+  const { page } = tab;
+  await search(tab, "Quirin");
+  await open(tab, "Quirin", "React");
+  const item = page.locator(".history li", { hasText: "ended" });
+  await waitForElement(item.getByText("Forgotten", { exact: true }), "the word in the history");
+  assert.equal(await item.locator("q").count(), 0, "nothing is quoted");
+  assert.equal(await item.getByRole("button", { name: "Remove the message…" }).count(), 0);
+  await page.goto(`${server.url}/#/s/${session}`);
+  await page.locator(".facts li.fact", { hasText: "React" }).locator(".fact-line").click();
+  await waitForElement(page.locator(".facts .evidence").getByText("Forgotten", { exact: true }), "the word in the chat");
+  assert.deepEqual(tab.problems, []);
+  await tab.context.close();
+});
+
+test("on a phone, the percentage next to a long fact of a person stays on one line", async () => {
+  await sessionWith("Loans", ["Wolfgang borrowed a ladder from Konstantin."]);
+  const tab = await openMemory(PHONE, "/things");
+  await search(tab, "Wolfgang");
+  await open(tab, "Wolfgang");
+  const percent = tab.page.locator(".short-facts .soft").first();
+  await waitForElement(percent, "the percentage");
+  const lines = await percent.evaluate((node) => { const range = document.createRange(); range.selectNodeContents(node); return range.getClientRects().length; });
+  assert.equal(lines, 1);
   await tab.context.close();
 });
 

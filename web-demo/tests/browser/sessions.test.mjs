@@ -1,10 +1,12 @@
 // The list of sessions: pinning, archiving, renaming and searching, and pausing what is remembered.
 import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { findViolations } from "./axe.mjs";
 import { chooseAction, fact, say, waitForElement, waitForPhase } from "./demo-page.mjs";
 import { until, withServerAndBrowser } from "./harness.mjs";
+import { zipOf } from "../zip.mjs";
 
 let server;
 let browser;
@@ -211,6 +213,7 @@ test("the Memory page filters sessions and changes them", async () => {
   await until(async () => (await row(page, "").count()) === 2, "the two sessions");
   await row(page, "Filtered garden").locator("[data-row]").click();
   const pane = page.locator(".session-detail");
+  await waitForElement(pane.getByText("Fritz likes roses."), "what the session is about");
   for (const action of ["Pin", "Archive", "Pause remembering"]) await pane.getByRole("button", { name: action, exact: true }).click();
   for (const mark of ["pinned", "archived", "paused"]) await waitForElement(row(page, "Filtered garden").locator(".badge", { hasText: mark }), `the mark ${mark}`);
   await until(async () => JSON.stringify(await stateOf(id)) === JSON.stringify({ title: "Filtered garden", pinned: true, archived: true, paused: true }), "the server to store all changes");
@@ -302,6 +305,7 @@ test("list shows more sessions than the first page", async () => {
 });
 
 const chatsFile = fileURLToPath(new URL("../../../tests/data/imports/chatgpt.json", import.meta.url));
+const memoriesFile = fileURLToPath(new URL("../../../tests/data/imports/mem0.json", import.meta.url));
 const importFile = async (page, file) => {
   await page.getByLabel("File with chats").setInputFiles(file);
   await waitForElement(page.getByRole("dialog"), "the preview");
@@ -336,7 +340,7 @@ test("chats of another program are imported once", async () => {
   assert.equal(again[0].messages.nodes.length, 4, "no message twice");
   await until(async () => (await factsOf(session.id)) > 0, "the facts");
   await page.getByLabel("File with chats").setInputFiles({ name: "notes.json", mimeType: "application/json", buffer: Buffer.from('{"notes": []}') });
-  await waitForElement(page.getByText("This is no export of ChatGPT, Claude, Open WebUI or Recall."), "the refusal");
+  await waitForElement(page.getByText("This is no export of ChatGPT, Claude, Open WebUI, mem0 or Recall."), "the refusal");
   await page.getByLabel("File with chats").setInputFiles({ name: "export.zip", mimeType: "application/zip", buffer: Buffer.from("PK") });
   await waitForElement(page.getByText("Unpack a ZIP archive"), "the hint about archives");
   const archive = await (await fetch(`${server.url}/export`)).text();
@@ -358,6 +362,32 @@ test("chats of another program are imported once", async () => {
   assert.deepEqual(more, []);
   assert.deepEqual(back.messages.nodes, session.messages.nodes, "the messages with their dates");
   await until(async () => (await factsOf(back.id)) > 0, "the facts again");
+  assert.deepEqual(tab.problems, []);
+  await tab.context.close();
+});
+
+test("memories of mem0 become statements of the user, once, and a ZIP archive is unpacked", async () => {
+  const tab = await browser.visit(`${server.url}/#/memory/data`);
+  const { page } = tab;
+  const dialog = page.getByRole("dialog");
+  await waitForElement(page.getByRole("button", { name: "Import…" }), "the button");
+  for (const result of ["Done. 1 of 1 chat.", "Done. 1 of 1 chat, 1 of them known before."]) {
+    await importFile(page, memoriesFile);
+    await waitForElement(dialog.getByText("3 memories. They become messages of one session"), "what the file contains");
+    await dialog.getByRole("button", { name: "Import", exact: true }).press("Enter");
+    await waitForElement(dialog.getByText(result), "the result");
+    await dialog.getByRole("button", { name: "Close" }).last().press("Enter");
+  }
+  const { sessions } = await server.graphql('{ sessions(first: 20, filter: { text: "Memories from mem0" }) { nodes { id messages(first: 20) { nodes { text } } } } }');
+  assert.equal(sessions.nodes.length, 1);
+  assert.deepEqual(sessions.nodes[0].messages.nodes.map(({ text }) => text), ["I live in Ghent", "My name is Anna", "Maren works at Airbus"]);
+  await until(async () => (await factsOf(sessions.nodes[0].id)) > 1, "the facts");
+
+  await page.getByLabel("File with chats").setInputFiles({ name: "export.zip", mimeType: "application/zip", buffer: zipOf({ "user.json": "{}", "conversations.json": await readFile(chatsFile) }) });
+  await waitForElement(dialog.getByText("2 chats with 6 messages."), "what the archive contains");
+  await dialog.getByRole("button", { name: "Cancel" }).click();
+  await page.getByLabel("File with chats").setInputFiles({ name: "export.zip", mimeType: "application/zip", buffer: zipOf({ "user.json": "{}" }) });
+  await waitForElement(page.getByText("The ZIP archive contains no conversations.json."), "the refusal");
   assert.deepEqual(tab.problems, []);
   await tab.context.close();
 });

@@ -76,6 +76,37 @@ const request = (token, query) => fetch(`${guarded.url}/graphql`, {
 const background = ({ page }) => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
 const focused = ({ page }, selector) => page.evaluate((wanted) => document.activeElement?.matches(wanted), selector);
 
+for (const [size, options] of Object.entries(SIZES)) {
+  test(`nothing moves while the settings open on a ${size}`, async () => {
+    const tab = await browser.visit(`${server.url}/healthz`, { ...options, serviceWorkers: "block" });
+    const { page } = tab;
+    await page.addInitScript(() => {
+      window.shift = 0;
+      new PerformanceObserver((list) => { for (const { value } of list.getEntries()) window.shift += value; }).observe({ type: "layout-shift", buffered: true });
+    });
+    // The page is painted before the server says what the user may do.
+    let release;
+    const held = new Promise((resolve) => { release = resolve; });
+    await page.route("**/auth/session", async (route) => {
+      await held;
+      await route.continue();
+    });
+    await page.goto(`${server.url}/#/settings/tokens`);
+    await waitForElement(page.getByRole("heading", { name: "Settings", level: 1 }), "the title");
+    await until(() => page.evaluate(async () => {
+      await document.fonts.ready;
+      return performance.getEntriesByName("first-contentful-paint").length > 0;
+    }), "the first paint");
+    release();
+    await waitForElement(page.getByText("An access token lets a script or an agent use your memory"), "the section");
+    await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+    const shift = await page.evaluate(() => window.shift);
+    // The title moves by less than a line when its neighbours appear.
+    assert.ok(shift < 0.0005, `the layout shift is ${shift}`);
+    await tab.context.close();
+  });
+}
+
 test("an access token is shown once, works, and is refused after its revocation", async () => {
   const tab = await logIn();
   const { page } = tab;

@@ -8,7 +8,7 @@ import { knownAt, NOT_KEPT, read } from "../state/offline.ts";
 import { openPassage } from "../state/passages.ts";
 import { useAction } from "../state/action.ts";
 import { client } from "../state/login.ts";
-import { assertKnown, sayings, sessionOf } from "../state/statements.ts";
+import { assertKnown, quoteOf, sayings, sessionOf } from "../state/statements.ts";
 import { mayWrite, relations } from "../state/viewer.ts";
 
 type Loaded = NonNullable<FactEvidenceResult["fact"]>;
@@ -98,7 +98,7 @@ export function Evidence({ fact }: { fact: Fact }) {
             <li key={`${item.message.id}${item.createdAt}`} data-stance={item.stance}>
               <button type="button" onClick={() => showEvidence(item.message, item.excerpt)} title={item.message.chunk ? "Show the passage" : "Show the message"}>
                 <i aria-label={word}>{mark}</i>
-                <q>{item.excerpt ?? item.message.text}</q>
+                {quoteOf(item) ? <q>{quoteOf(item)}</q> : <span>Forgotten</span>}
                 {item.message.chunk ? <cite>{placeLabel({ filename: item.message.chunk.document.filename, pages: item.message.chunk.pages })}</cite> : <time dateTime={item.message.sentAt}>{day(item.message.sentAt)}</time>}
               </button>
             </li>

@@ -7,7 +7,9 @@ import { prefersReducedMotion } from "../motion.ts";
 export interface GraphNode extends SimulationNodeDatum {
   id: string;
   entity: Entity;
-  /** Radius in pixels; grows with the number of facts. */
+  /** Number of its facts. */
+  degree: number;
+  /** Radius in pixels; grows with the number of facts, up to a limit. */
   r: number;
   /** All facts about the entity have ended. */
   faded: boolean;
@@ -59,7 +61,7 @@ export function buildGraph(memory: Memory, previous: GraphData): GraphData {
     const angle = nodes.size * 2.4;
     const node: GraphNode = {
       ...(oldNodes.get(id) ?? { x: (neighbour?.x ?? 0) + 30 * Math.cos(angle), y: (neighbour?.y ?? 0) + 30 * Math.sin(angle) }),
-      id, entity, r: radius(degree.get(id) ?? 0, entity.isViewer), faded: true, pulse: null,
+      id, entity, degree: degree.get(id) ?? 0, r: radius(degree.get(id) ?? 0, entity.isViewer), faded: true, pulse: null,
     };
     nodes.set(id, node);
     return node;
@@ -210,10 +212,23 @@ export interface Label {
 }
 
 const discOf = ({ x = 0, y = 0, r }: GraphNode): Box => boxAround({ x, y }, r, r);
-export type Side = "below" | "above";
-/** The box of the name of a node. `width`: of the name in pixels at scale 1. */
-const nameBox = ({ x = 0, y = 0, r }: GraphNode, side: Side, letter: number, width: number): Box =>
-  boxAround({ x, y: y + (side === "below" ? 1 : -1) * (r + 3 + 8 * letter) }, (width * letter) / 2, 7 * letter);
+/** Where a name may be, in the order of preference. `reach`: how far the disc reaches in this direction, of its radius. */
+const SIDES = [
+  { right: 0, down: 1, reach: 1 }, { right: 0, down: -1, reach: 1 }, { right: 1, down: 0, reach: 1 }, { right: -1, down: 0, reach: 1 },
+  { right: 1, down: 1, reach: 0.71 }, { right: 1, down: -1, reach: 0.71 }, { right: -1, down: 1, reach: 0.71 }, { right: -1, down: -1, reach: 0.71 },
+] as const;
+export type Side = (typeof SIDES)[number];
+
+/** The middle of a name, relative to its node. `width`: of the name in pixels at scale 1. */
+export function namePoint({ r }: GraphNode, side: Side, letter: number, width: number): Point {
+  const gap = side.reach * (r + 3);
+  return { x: side.right * (gap + (width * letter) / 2), y: side.down * (gap + 8 * letter) };
+}
+
+function nameBox(node: GraphNode, side: Side, letter: number, width: number): Box {
+  const { x, y } = namePoint(node, side, letter, width);
+  return boxAround({ x: (node.x ?? 0) + x, y: (node.y ?? 0) + y }, (width * letter) / 2, 8 * letter);
+}
 
 /**
  * Returns the side of each name that has room there, by the id of its node: it covers no other node or name.
@@ -221,19 +236,19 @@ const nameBox = ({ x = 0, y = 0, r }: GraphNode, side: Side, letter: number, wid
  * Required names come first, then those with most facts. `letter`, `nameWidth`: see `placeLabels`.
  */
 export function placeNames(nodes: readonly GraphNode[], letter: number, nameWidth: (node: GraphNode) => number, isRequired: (node: GraphNode) => boolean): Map<string, Side> {
-  const sides = new Map<string, Side>();
+  const placed = new Map<string, Side>();
   const names: Box[] = [];
   const discs = nodes.map((node) => ({ node, box: discOf(node) }));
   const named = nodes.filter(({ entity }) => !entity.isViewer).map((node) => ({ node, required: isRequired(node) }));
-  for (const { node, required } of named.sort((a, b) => Number(b.required) - Number(a.required) || b.node.r - a.node.r || a.node.id.localeCompare(b.node.id))) {
+  for (const { node, required } of named.sort((a, b) => Number(b.required) - Number(a.required) || b.node.degree - a.node.degree || a.node.id.localeCompare(b.node.id))) {
     const boxAt = (side: Side) => nameBox(node, side, letter, nameWidth(node));
     const isFree = (box: Box) => !names.some((other) => overlaps(box, other)) && !discs.some((disc) => disc.node !== node && overlaps(box, disc.box));
-    const side = (["below", "above"] as const).find((one) => isFree(boxAt(one))) ?? (required ? "below" : null);
+    const side = SIDES.find((one) => isFree(boxAt(one))) ?? (required ? SIDES[0] : null);
     if (side === null) continue;
     names.push(boxAt(side));
-    sides.set(node.id, side);
+    placed.set(node.id, side);
   }
-  return sides;
+  return placed;
 }
 
 /**

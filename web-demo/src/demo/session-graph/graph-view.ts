@@ -2,7 +2,7 @@
 import type { RefObject } from "preact";
 import { prefersReducedMotion } from "../motion.ts";
 import { entityHref, navigate } from "../state/route.ts";
-import { createLayout, edgePath, halfWidth, placeLabels, placeNames, type GraphData, type GraphEdge, type GraphNode, type Label, type Layout } from "./graph-layout.ts";
+import { createLayout, edgePath, halfWidth, namePoint, placeLabels, placeNames, type GraphData, type GraphEdge, type GraphNode, type Label, type Layout } from "./graph-layout.ts";
 import { TextWidths } from "./text-widths.ts";
 
 interface Viewport { k: number; x: number; y: number }
@@ -169,11 +169,14 @@ export class GraphView {
     };
     const sides = placeNames(this.#graph.nodes, letter, nameWidth, ({ id }) => names.get(id)?.closest(".node")?.classList.contains("lit") ?? false);
     const places = placeLabels(labels, this.#graph.nodes, letter, nameWidth, sides);
-    for (const { id, r } of this.#graph.nodes) {
-      const [name, side] = [names.get(id), sides.get(id)];
+    for (const node of this.#graph.nodes) {
+      const [name, side] = [names.get(node.id), sides.get(node.id)];
       name?.setAttribute("visibility", side ? "visible" : "hidden");
+      if (!name || !side) continue;
+      const { x, y } = namePoint(node, side, letter, nameWidth(node));
+      name.setAttribute("x", x.toFixed(1));
       // The style sheet puts the name below its `y`.
-      if (side) name?.setAttribute("y", (side === "below" ? r + 3 : -(r + 3) - 16 * letter).toFixed(1));
+      name.setAttribute("y", (y - 8 * letter).toFixed(1));
     }
     for (const [edge, group, text] of groups) {
       const { d } = edgePath(edge);

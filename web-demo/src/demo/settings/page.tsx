@@ -31,8 +31,7 @@ const forAdministrators: ReadonlySet<string> = new Set(["users"]);
 export function SettingsPage({ section }: { section: string }) {
   const isAdministrator = start.value?.viewer.role === "ADMIN";
   const shown = sections.filter(([path]) => isAdministrator || !forAdministrators.has(path));
-  // Without the viewer, nothing of a section is shown but its title.
-  const [open, title, Content] = (start.value ? shown : sections).find(([path]) => path === section) ?? first;
+  const [open, title, Content] = shown.find(([path]) => path === section) ?? first;
   useEffect(() => {
     document.title = "Settings, Recall";
     return () => { document.title = "Recall"; };
@@ -41,15 +40,19 @@ export function SettingsPage({ section }: { section: string }) {
     <main id="main" class="place-page settings" tabIndex={-1}>
       <div class="head">
         <h1>Settings</h1>
-        <div class="views" role="navigation" aria-label="Parts of the settings">
-          {shown.map(([path, label]) => <a key={path} href={`${settingsHref}/${path}`} aria-current={path === open ? "page" : undefined}>{label}</a>)}
-        </div>
+        {/* What the user may do must be known first. A later link would move the section. */}
+        {start.value && (
+          <div class="views" role="navigation" aria-label="Parts of the settings">
+            {shown.map(([path, label]) => <a key={path} href={`${settingsHref}/${path}`} aria-current={path === open ? "page" : undefined}>{label}</a>)}
+          </div>
+        )}
       </div>
-      <section key={open} class="sheet" aria-label={title} tabIndex={0}>
-        <h2>{title}</h2>
-        {/* What the user may do must be known first. */}
-        {start.value && <Content />}
-      </section>
+      {start.value && (
+        <section key={open} class="sheet" aria-label={title} tabIndex={0}>
+          <h2>{title}</h2>
+          <Content />
+        </section>
+      )}
     </main>
   );
 }

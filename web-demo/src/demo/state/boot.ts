@@ -14,14 +14,14 @@ import { outbox } from "./outbox.ts";
 import { handleError, onLoginEnd, problem, reportProblem, startError } from "./problem.ts";
 import { route } from "./route.ts";
 import { changesList, refreshSessions, refreshSessionsSoon, sessions } from "./session-list.ts";
-import { beforeDeadline } from "./timing.ts";
+import { beforeDeadline, firstDeadline } from "./timing.ts";
 import { completeStep } from "./tour.ts";
 import { start, viewerRevision } from "./viewer.ts";
 
 export async function boot(): Promise<void> {
   startError.value = null;
   try {
-    if (!(await beforeDeadline(loadAccount()))) {
+    if (!(await beforeDeadline(loadAccount(), firstDeadline(keepsPage)))) {
       forgetUser();
       return void (await clearKept());
     }
@@ -47,6 +47,9 @@ export async function boot(): Promise<void> {
     startError.value = handleError(error);
   }
 }
+
+/** Whether this page is empty, and could show what this browser keeps. */
+const keepsPage = async () => start.value === null && (await readPage()) !== null;
 
 /** Shows what this browser keeps of its last user. Returns false if it keeps nothing. */
 async function showKeptPage(): Promise<boolean> {

@@ -36,7 +36,7 @@ function storedPreference<Choice extends string>(key: string, choices: readonly 
 
 export type DateStyle = "system" | "en-GB" | "en-US" | "de-DE" | "fr-FR" | "iso";
 export const dateStyle = storedPreference<DateStyle>("recall.dates", ["system", "en-GB", "en-US", "de-DE", "fr-FR", "iso"]);
-/** public/theme.js applies the stored theme before the first paint. */
+/** theme.js applies the stored theme before the first paint. */
 export const theme = storedPreference("recall.theme", ["system", "light", "dark"]);
 
 /** Applies the theme, now and after each change, and follows the choices of other tabs. */

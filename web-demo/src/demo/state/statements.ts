@@ -58,6 +58,10 @@ export async function sessionOf(evidence: readonly Said[], shared: boolean): Pro
 export const wasAsserted = ({ sourceMetadata }: { readonly sourceMetadata: unknown }): boolean =>
   typeof sourceMetadata === "object" && sourceMetadata !== null && "asserted" in sourceMetadata;
 
+/** What a piece of evidence says; nothing if it is forgotten. The message of a statement by hand has the reason behind the statement, where the excerpt ends. */
+export const quoteOf = ({ message, excerpt }: { readonly message: { readonly text: string; readonly sourceMetadata: unknown }; readonly excerpt: string | null }): string =>
+  (wasAsserted(message) ? message.text : excerpt ?? message.text);
+
 /** States something. Without a stance, that it is so. */
 export function assertStatement(on: RecallClient, { subjectType, objectType, ...said }: Statement, sessionId: string, { stance, reason = "" }: { stance?: EvidenceStance; reason?: string } = {}) {
   return on.assertFact({ ...said, sessionId, ...(subjectType ? { subjectType } : {}), ...(objectType ? { objectType } : {}), ...(reason ? { reason } : {}), ...(stance ? { stance } : {}) });

@@ -48,8 +48,10 @@ export interface Filters {
 export const present = { asOf: "", changes: "", until: "", status: "" } satisfies Partial<Filters>;
 /** Resets what only the memory of today has. Belief and last change are those of today. */
 export const withoutToday = { status: "", belief: "", since: "", before: "", order: "" } satisfies Partial<Filters>;
-/** Resets what only the list of facts has. */
-export const withoutFactList = { asOf: "", changes: "", until: "", source: "", since: "", before: "", order: "" } satisfies Partial<Filters>;
+/** Resets what the graph does not have. */
+export const withoutList = { changes: "", until: "", order: "", pinned: "", archived: "" } satisfies Partial<Filters>;
+/** Resets what only facts have. */
+const withoutFacts = { changes: "", until: "", order: "", asOf: "", source: "", since: "", before: "" } satisfies Partial<Filters>;
 
 export const noFilters: Filters = { text: "", status: "", relation: "", belief: "", session: "", entity: "", type: "", whose: "", source: "", since: "", before: "", order: "", pinned: "", archived: "", asOf: "", changes: "", until: "" };
 
@@ -109,7 +111,7 @@ export function parsePlace(rest: string): Place {
   const shown = views.find((v) => v === view) ?? "facts";
   const filters = parseFilters(search);
   // The server knows the past of facts only.
-  return { view: shown, id: id ? decodeId(id) : null, filters: shown === "facts" ? filters : { ...filters, ...withoutFactList } };
+  return { view: shown, id: id ? decodeId(id) : null, filters: shown === "facts" ? filters : { ...filters, ...withoutFacts } };
 }
 
 export function placeHref({ view, id = null, filters = {} }: { view: View; id?: string | null; filters?: Partial<Filters> }): string {

@@ -1,7 +1,7 @@
 // Finds a thing, and chooses which facts the graph shows. The filters are those of the Memory page.
 import { useState } from "preact/hooks";
 import { EntityField } from "../../common/parts/entity-field.tsx";
-import { AsOf, ConfidenceChoice, FilterBar, RelationChoice, SessionChoice, StatusChoice, WhoseChoice } from "../../common/parts/filters.tsx";
+import { AsOf, ChangedDays, ConfidenceChoice, FilterBar, RelationChoice, SessionChoice, SourceChoice, StatusChoice, TypeChoice, WhoseChoice } from "../../common/parts/filters.tsx";
 import { noFilters, setFilters } from "../../common/state/place.ts";
 import { navigate } from "../../state/route.ts";
 import { addressHref, type GraphAddress } from "../state/place.ts";
@@ -26,9 +26,12 @@ export function GraphFilters({ address }: { address: GraphAddress }) {
       {filters.text && <button type="button" class="about" aria-label={`Remove the filter: containing ${filters.text}`} onClick={() => setFilters({ text: "" })}>containing {filters.text} <span aria-hidden="true">×</span></button>}
       <AsOf filters={filters} />
       <RelationChoice filters={filters} />
+      <TypeChoice filters={filters} />
       {!filters.asOf && <><StatusChoice filters={filters} /><ConfidenceChoice filters={filters} /></>}
+      <SourceChoice filters={filters} />
       <SessionChoice filters={filters} />
       <WhoseChoice filters={filters} />
+      {!filters.asOf && <ChangedDays filters={filters} />}
     </FilterBar>
   );
 }

@@ -1,5 +1,5 @@
 // What the graph shows, as part of the URL: #/graph/{entity}?{filters}. The filters are those of the Memory page.
-import { decodeId, parseFilters, withFilters, withoutFactList, type Filters } from "../../common/state/place.ts";
+import { decodeId, parseFilters, withFilters, withoutList, type Filters } from "../../common/state/place.ts";
 import { graphHref } from "../../state/route.ts";
 
 export interface GraphAddress {
@@ -13,7 +13,7 @@ export function parseAddress(rest: string): GraphAddress {
   const [path = "", search = ""] = rest.split("?");
   const id = path.split("/")[1];
   const filters = parseFilters(search);
-  return { centre: id ? decodeId(id) : filters.entity || null, filters: { ...filters, ...withoutFactList, asOf: filters.asOf, entity: "", type: "" } };
+  return { centre: id ? decodeId(id) : filters.entity || null, filters: { ...filters, ...withoutList, entity: "" } };
 }
 
 export const addressHref = ({ centre, filters }: GraphAddress): string => withFilters(graphHref(centre), filters);

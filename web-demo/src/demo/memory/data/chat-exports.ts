@@ -19,7 +19,7 @@ export interface Chat {
 }
 
 export interface ChatExport {
-  readonly program: "ChatGPT" | "Claude" | "Open WebUI" | "Recall";
+  readonly program: "ChatGPT" | "Claude" | "Open WebUI" | "mem0" | "Recall";
   readonly chats: readonly Chat[];
   /** Chats without a message to import, or in an unknown form. */
   readonly unread: number;
@@ -35,7 +35,7 @@ export const textOf = (value: unknown): string => (typeof value === "string" ? v
 
 /** Larger numbers are milliseconds: the year 5138 in seconds. */
 const LARGEST_SECONDS = 1e11;
-function timeOf(value: unknown): number | null {
+export function timeOf(value: unknown): number | null {
   // Dates without a time zone are UTC.
   const text = textOf(value).replace(" ", "T");
   const time = typeof value === "number" ? (value > LARGEST_SECONDS ? value : value * 1000) : Date.parse(/T.*(Z|[+-]\d\d:?\d\d)$/.test(text) ? text : `${text}Z`);
@@ -144,9 +144,18 @@ const formats = [
   { program: "ChatGPT", field: "mapping", read: readChatGpt }, { program: "Claude", field: "chat_messages", read: readClaude }, { program: "Open WebUI", field: "chat", read: readOpenWebUi },
 ] as const;
 
+/** Names under which an export contains its list, if it is not a list itself. */
+const LISTS = ["results", "memories", "conversations", "data"];
+
+/** The chats or memories of an export, unread. */
+export function elementsOf(json: unknown): Json[] {
+  const list = Array.isArray(json) ? json : LISTS.map((name) => objectOf(json)[name]).find(Array.isArray);
+  return (list ?? [json]).map(objectOf);
+}
+
 /** Reads an export. null: it is of another program. */
 export function readChatExport(json: unknown): ChatExport | null {
-  const elements = (Array.isArray(json) ? json : [json]).map(objectOf);
+  const elements = elementsOf(json);
   const format = formats.find(({ field }) => elements.some((element) => isObject(element[field]) || Array.isArray(element[field])));
   if (!format) return null;
   const chats = elements.filter((element) => format.field in element).map(format.read).filter(({ id, turns }) => id !== "" && turns.length > 0);

@@ -7,20 +7,36 @@ import { refreshSessions } from "../../state/session-list.ts";
 import { start } from "../../state/viewer.ts";
 import { manyOf } from "../../common/state/words.ts";
 import { isArchive, readArchive } from "./archive.ts";
-import { readChatExport, type ChatExport } from "./chat-exports.ts";
+import { elementsOf, readChatExport, type ChatExport } from "./chat-exports.ts";
 import { importChats, type Progress } from "./chat-import.ts";
+import { readMemories } from "./mem0.ts";
+import { isZip, readZip } from "./zip.ts";
 
 /** A browser reads the whole file at once. */
 const LARGEST_MIB = 200;
+/** Large exports are split into conversations-000.json and so on. */
+const CONVERSATIONS = /(^|\/)conversations[^/]*\.json$/;
+
+interface TextFile { readonly name: string; readonly size: number; readonly text: () => Promise<string> }
+
+/** The file, or those in it that have conversations. */
+async function filesOf(file: File): Promise<readonly TextFile[]> {
+  if (!(await isZip(file))) return [{ name: file.name, size: file.size, text: () => file.text() }];
+  return (await readZip(file)).filter(({ name }) => CONVERSATIONS.test(name)).sort((a, b) => a.name.localeCompare(b.name));
+}
 
 async function readFile(file: File): Promise<ChatExport | string> {
-  if (file.size > LARGEST_MIB * 1024 * 1024) return `The file is larger than ${LARGEST_MIB} MiB. Import it on the server with "recall import".`;
   try {
-    const text = await file.text();
-    if (isArchive(text)) return readArchive(text);
-    return readChatExport(JSON.parse(text)) ?? "This is no export of ChatGPT, Claude, Open WebUI or Recall.";
+    const files = await filesOf(file);
+    if (files.length === 0) return "The ZIP archive contains no conversations.json.";
+    if (files.reduce((sum, { size }) => sum + size, 0) > LARGEST_MIB * 1024 * 1024) return `The file is larger than ${LARGEST_MIB} MiB. Import it on the server with "recall import".`;
+    const texts = await Promise.all(files.map((one) => one.text()));
+    const [first = ""] = texts;
+    if (isArchive(first)) return readArchive(first);
+    const elements = texts.flatMap((text) => elementsOf(JSON.parse(text)));
+    return readChatExport(elements) ?? readMemories(elements) ?? "This is no export of ChatGPT, Claude, Open WebUI, mem0 or Recall.";
   } catch {
-    return "The file is not JSON. Unpack a ZIP archive, and choose its conversations.json.";
+    return "The file is neither JSON nor a ZIP archive that can be read. Unpack a ZIP archive, and choose its conversations.json.";
   }
 }
 
@@ -46,7 +62,8 @@ function ImportDialog({ found, onClose }: { found: ChatExport; onClose: () => vo
     <Dialog title={isOwn ? "Import an export of Recall" : `Import chats of ${program}`} onClose={onClose}>
       {progress === null ? (
         <>
-          <p>{manyOf(chats.length, "chat")} with {manyOf(messages, "message")}. Each chat becomes a session with its title and dates. Questions in it are not answered again.</p>
+          <p>{program === "mem0" ? `${messages === 1 ? "1 memory" : `${messages.toLocaleString()} memories`}. They become messages of one session, as if you had said them.`
+            : `${manyOf(chats.length, "chat")} with ${manyOf(messages, "message")}. Each chat becomes a session with its title and dates. Questions in it are not answered again.`}</p>
           {isOwn && <p>The facts are read from the messages again, so what you corrected, retracted, merged or renamed by hand is not in them. Only <code>recall import</code> on the server takes everything.</p>}
           {documents > 0 && <p class="soft">Left out: {manyOf(documents, "document")}. Add the files again.</p>}
           {leftOut > 0 && <p class="soft">Left out: {manyOf(leftOut, "message")} {isOwn ? `that ${leftOut === 1 ? "is forgotten or was" : "are forgotten or were"} not remembered.` : "without text, of tools or of replaced branches."}</p>}
@@ -80,9 +97,9 @@ export function ImportChats() {
   return (
     <>
       <h2>Bring your chats</h2>
-      <p class="soft">Import what ChatGPT, Claude or Open WebUI exported as JSON, or the chats in an export of Recall. A repeated import adds only what is new.</p>
+      <p class="soft">Import what ChatGPT, Claude or Open WebUI exported as JSON or ZIP, the memories of mem0, or the chats in an export of Recall. A repeated import adds only what is new.</p>
       <p>
-        <input ref={field} hidden type="file" accept=".json,.jsonl,application/json" aria-label="File with chats" onChange={(event) => void read(event)} />
+        <input ref={field} hidden type="file" accept=".json,.jsonl,.zip,application/json,application/zip" aria-label="File with chats" onChange={(event) => void read(event)} />
         <button type="button" class="plain" disabled={knownAt.value !== null} onClick={() => field.current?.click()}>Import…</button>
       </p>
       <Trouble text={typeof found === "string" ? found : null} />

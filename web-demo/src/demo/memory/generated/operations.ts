@@ -26,9 +26,9 @@ export type SessionPageResult = { sessions: { nodes: SessionItem[]; pageInfo: { 
 export type SessionPageVariables = { filter?: SessionFilter | null; after?: string | null; shared: boolean; count: boolean };
 export const SessionPage = "query SessionPage($filter:SessionFilter$after:String$shared:Boolean!$count:Boolean!){sessions(filter:$filter first:50 after:$after shared:$shared){nodes{...SessionItem}pageInfo{hasNextPage endCursor}totalCount@include(if:$count)}}fragment SessionItem on Session{id title shared pinned archived paused updatedAt facts(first:1 status:ACTIVE notes:true){totalCount}messages(first:1){nodes{text role}}latest:messages(last:1){nodes{sentAt}}}" as TypedDocument<SessionPageResult, SessionPageVariables>;
 
-export type SessionStoryResult = { session: SessionItem | null };
+export type SessionStoryResult = { session: (SessionItem & { summary: string | null }) | null };
 export type SessionStoryVariables = { id: string };
-export const SessionStory = "query SessionStory($id:ID!){session(id:$id){...SessionItem}}fragment SessionItem on Session{id title shared pinned archived paused updatedAt facts(first:1 status:ACTIVE notes:true){totalCount}messages(first:1){nodes{text role}}latest:messages(last:1){nodes{sentAt}}}" as TypedDocument<SessionStoryResult, SessionStoryVariables>;
+export const SessionStory = "query SessionStory($id:ID!){session(id:$id){...SessionItem summary}}fragment SessionItem on Session{id title shared pinned archived paused updatedAt facts(first:1 status:ACTIVE notes:true){totalCount}messages(first:1){nodes{text role}}latest:messages(last:1){nodes{sentAt}}}" as TypedDocument<SessionStoryResult, SessionStoryVariables>;
 
 export type FactStoryResult = { fact: (KnownFact & { relativeWeight: number; rivals: Array<(KnownFact & { relativeWeight: number })> }) | null };
 export type FactStoryVariables = { id: string };

@@ -2,7 +2,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { showEvidence, sureness } from "../../parts/evidence.tsx";
 import { day, weightText } from "../../state/format.ts";
-import { sayings, wasAsserted } from "../../state/statements.ts";
+import { quoteOf, sayings, wasAsserted } from "../../state/statements.ts";
 import { FactEvidencePage, FactStory, type FactEvidencePageResult, type FactStoryResult, type KnownFact, type Named } from "../generated/operations.ts";
 import { handleError, mayChange, problem, read, useMemoryPage } from "../state/context.ts";
 import { useAction } from "../../state/action.ts";
@@ -122,13 +122,14 @@ function EvidenceItem({ item, writable }: { item: Item; writable: boolean }) {
   const [forgetting, setForgetting] = useState(false);
   const close = () => setForgetting(false);
   const { message, stance } = item;
+  const quote = quoteOf(item);
   return (
     <li data-stance={stance}>
       <p class="what"><b>{stanceWord[stance]}{wasAsserted(item.message) && " by you"}</b> <time dateTime={message.sentAt}>{day(message.sentAt)}</time>, {sourceOf(item)}</p>
-      <p><q>{item.excerpt ?? message.text}</q></p>
+      <p>{quote ? <q>{quote}</q> : "Forgotten"}</p>
       <p class="links">
         <button type="button" onClick={() => showEvidence(message, item.excerpt)}>{message.chunk ? "Show the passage" : "Show the message"}</button>
-        {writable && !message.chunk && <button type="button" onClick={() => setForgetting(true)}>Remove the message…</button>}
+        {writable && !message.chunk && quote && <button type="button" onClick={() => setForgetting(true)}>Remove the message…</button>}
       </p>
       {forgetting && <LazyDialog onClose={close} render={({ ForgetDialog }) => <ForgetDialog title="Remove this message" target={{ messageIds: [message.id] }} messageId={message.id} onClose={close} />} />}
     </li>

@@ -4,7 +4,7 @@ import { useEffect, useId, useRef, useState } from "preact/hooks";
 import { EntityField } from "../../common/parts/entity-field.tsx";
 import { AsOf, ChangedDays, Choice, ConfidenceChoice, FilterBar, RelationChoice, SessionChoice, SourceChoice, StatusChoice, TypeChoice, WhoseChoice } from "../../common/parts/filters.tsx";
 import { useLoaded, useSettled } from "../../common/state/hooks.ts";
-import { filtersInUrl, orders, placeHref, setFilters, statuses, unfiltered, withFilters, withoutFactList, type Filters, type Place } from "../../common/state/place.ts";
+import { filtersInUrl, orders, placeHref, setFilters, statuses, unfiltered, withFilters, withoutList, type Filters, type Place } from "../../common/state/place.ts";
 import { changeWord, nameOf } from "../../common/state/words.ts";
 import { graphHref } from "../../state/route.ts";
 import { client } from "../state/context.ts";
@@ -71,7 +71,7 @@ export function FactFilters({ place }: { place: Place }) {
       <SourceChoice filters={filters} />
       <SessionChoice filters={filters} />
       <WhoseChoice filters={filters} />
-      {!filters.changes && <a class="clear" href={withFilters(graphHref(), { ...filters, ...withoutFactList, asOf: filters.asOf, type: "" })}>In the graph</a>}
+      {!filters.changes && <a class="clear" href={withFilters(graphHref(), { ...filters, ...withoutList })}>In the graph</a>}
       {!filters.asOf && <ChangedDays filters={filters} />}
     </PlaceFilters>
   );

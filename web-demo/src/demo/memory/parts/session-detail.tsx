@@ -72,7 +72,8 @@ function DeleteDialog({ session, onClose, onDeleted }: { session: SessionItem; o
   );
 }
 
-export function SessionDetail({ session, onDeleted }: { session: SessionItem; onDeleted: () => void }) {
+/** `summary`: comes last, because it loads later than the rest and must not move the buttons. */
+export function SessionDetail({ session, summary, onDeleted }: { session: SessionItem; summary: string | null | undefined; onDeleted: () => void }) {
   const [dialog, setDialog] = useState<"forget" | "delete" | null>(null);
   const close = () => setDialog(null);
   return (
@@ -92,6 +93,7 @@ export function SessionDetail({ session, onDeleted }: { session: SessionItem; on
         )}
       </div>
       {!mayChange(session.shared) && <Unchangeable shared={session.shared} />}
+      {summary && <section><h3>What it is about</h3><p>{summary}</p></section>}
       {dialog === "forget" && <LazyDialog onClose={close} render={({ ForgetDialog }) => <ForgetDialog title={`Forget what was said in ${titleOf(session)}`} target={{ sessionId: session.id }} onClose={close} />} />}
       {dialog === "delete" && <DeleteDialog session={session} onClose={close} onDeleted={onDeleted} />}
     </article>

@@ -17,7 +17,7 @@ import { SessionBadges, SessionDetail } from "./session-detail.tsx";
 function OpenSession({ id, place, listed }: { id: string; place: Place; listed: SessionItem | undefined }) {
   const story = useLoaded(id, async () => (await read(SessionStory, { id })).session);
   const session = story.phase === "ready" ? story.value : listed;
-  if (session) return <SessionDetail session={session} onDeleted={() => navigate(placeHref({ ...place, id: null }))} />;
+  if (session) return <SessionDetail session={session} summary={story.phase === "ready" ? story.value?.summary : null} onDeleted={() => navigate(placeHref({ ...place, id: null }))} />;
   if (story.phase === "loading") return null;
   return <p class="soft hint">{story.phase === "failed" && story.isNotKept ? story.why : "There is no such session. It was deleted, or it belongs to another user."}</p>;
 }

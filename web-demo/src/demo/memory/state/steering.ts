@@ -70,7 +70,7 @@ export class Steering {
     }, facts.map(({ id }) => id).join());
   }
 
-  /** States the right fact and the reason, then retracts the wrong fact. If a step fails, the steps before it stay. */
+  /** States the right fact and the reason, then retracts the wrong fact. If a step fails, the steps before it stay. Undo takes both back. */
   async correct(wrong: KnownFact, right: Statement, reason: string): Promise<void> {
     const { client } = this.#parts;
     if (areSame(right, statementOf(wrong))) throw new RecallError("SAME_FACT", SAME_FACT, 200);
@@ -79,7 +79,13 @@ export class Steering {
     // Another spelling of the same names.
     if (fact.id === wrong.id) throw new RecallError("SAME_FACT", SAME_FACT, 200);
     await client.retractFact(wrong.id);
-    this.#parts.undo.add(`Corrected: ${sentence(fact)}.`, null, undefined, { link: { href: placeHref({ view: "facts", id: fact.id }), label: "Open it" } });
+    const own = await this.#findStatement(fact.id, "SUPPORTS");
+    this.#parts.undo.add(`Corrected: ${sentence(fact)}.`, own ? "Undo" : null, async () => {
+      if (own) await client.deleteMessage(own);
+      await this.#restore(wrong);
+      this.#parts.changed();
+      return "The correction is taken back.";
+    }, { key: own && `${wrong.id} ${own}`, link: { href: placeHref({ view: "facts", id: fact.id }), label: "Open it" } });
     this.#parts.changed();
   }
 
@@ -172,13 +178,18 @@ export class Steering {
 
   /** Reports a statement about a fact. Undo deletes its message. A second statement instead would count only from now on. */
   async #said(text: string, { id }: KnownFact, stance: EvidenceStance) {
-    const evidence = (await this.#parts.client.graphql(FactEvidencePage, { id, after: null })).fact?.evidence.nodes ?? [];
-    const own = evidence.find((item) => item.stance === stance && wasAsserted(item.message));
+    const own = await this.#findStatement(id, stance);
     this.#done(text, own ? "Undo" : null, async () => {
-      if (own) await this.#parts.client.deleteMessage(own.message.id);
+      if (own) await this.#parts.client.deleteMessage(own);
       this.#parts.changed();
       return "The fact is what it was.";
-    }, own && `${id} ${own.message.id}`);
+    }, own && `${id} ${own}`);
+  }
+
+  /** The message of the latest statement by hand about a fact. */
+  async #findStatement(id: string, stance: EvidenceStance): Promise<string | undefined> {
+    const evidence = (await this.#parts.client.graphql(FactEvidencePage, { id, after: null })).fact?.evidence.nodes ?? [];
+    return evidence.find((item) => item.stance === stance && wasAsserted(item.message))?.message.id;
   }
 
   /** Until when the server can undo a forgetting of now. null: it did not say. */

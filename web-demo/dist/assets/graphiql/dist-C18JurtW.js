@@ -1,0 +1,1 @@
+export{n as createClient}from"./dist-B3CG-CdH.js";

@@ -1,0 +1,1 @@
+import{t as e}from"./searchcursor-ZIzmzn-T.js";export default e();

@@ -1,0 +1,1 @@
+import{t as e}from"./show-hint-CxTb0nMD.js";export default e();

@@ -40,7 +40,7 @@ pub(super) fn built_in_extractor(config: &Config, ontology: Arc<Ontology>) -> an
     Ok(Arc::new(DialogueExtractor::new(Arc::new(network))))
 }
 
-/// Loads the encoder that orders chunks, unless it is switched off or a server makes the vectors.
+/// Loads the encoder that orders chunks and messages, unless it is switched off or a server makes the vectors.
 pub(super) fn passages(config: &Config) -> anyhow::Result<Option<Arc<dyn PassageEncoder>>> {
     if !config.documents.encoder || config.embeddings.url.is_some() {
         return Ok(None);

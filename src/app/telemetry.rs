@@ -66,6 +66,7 @@ fn describe() {
     gauge!("recall_jobs_waiting", "Jobs waiting or running");
     gauge!("recall_jobs_dead", "Jobs that failed permanently");
     gauge!("recall_jobs_running", "Jobs running in this process");
+    gauge!("recall_unencoded_texts", "Messages and chunks that wait until this process is idle and encodes them");
     histogram!("recall_job_seconds", "Duration of one attempt at a job");
     histogram!("recall_processing_latency_seconds", "Time from storing a message to the commit of its facts");
     histogram!("recall_context_seconds", "Time to find the context of a question");

@@ -42,8 +42,8 @@ pub struct DocumentsConfig {
     /// How much of the end of a chunk the next one repeats at most, in characters.
     #[serde(deserialize_with = "flexible")]
     pub chunk_overlap: usize,
-    /// Whether a network orders the chunks that a search finds. It takes 0.1 to 0.2 s of processor time for each new chunk, and some
-    /// milliseconds for a question. It is not combined with an embeddings server.
+    /// Whether a network orders the chunks and messages that a search finds. It takes 0.1 to 0.2 s of processor time for each new chunk, and some
+    /// milliseconds for a message and for a question. It is not combined with an embeddings server.
     #[serde(deserialize_with = "flexible")]
     pub encoder: bool,
     /// Documents that are parsed at a time, each in a process of its own.

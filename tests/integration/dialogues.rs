@@ -12,7 +12,7 @@ use std::{
 };
 
 use serde::Deserialize;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::{
     answers::{Answer, ask, has_words},
@@ -23,6 +23,8 @@ use crate::{
 const SET_ASIDE: [&str; 5] = ["dalia", "farid", "gia", "kano", "lior"];
 /// Least share of right routes on their questions.
 const ROUTES_FLOOR: f64 = 0.85;
+/// Least share of the messages with the answers that are among the first ten.
+const EVIDENCE_FLOOR: f64 = 0.8;
 /// Least share of right answers to them.
 const ANSWERS_FLOOR: f64 = 0.38;
 /// Most of their questions without an answer that are answered, as a share.
@@ -150,6 +152,8 @@ struct Asked<'d> {
     question: &'d Question,
     right_route: &'static str,
     taken_route: String,
+    /// The labels of the ten best messages of the context.
+    found: Vec<String>,
     answer: Answer,
 }
 
@@ -193,11 +197,14 @@ async fn play(dialogue: &Dialogue) -> Vec<Asked<'_>> {
             assert_eq!(stored["importMessages"]["errors"], json!([]), "{stored}");
             server.settle(&session).await;
             for question in due {
-                let query = "query($q: String!) { context(input: { query: $q, first: 1 }) { route { chosen } } }";
-                let taken = server.graphql(query, json!({ "q": question.text })).await;
-                let taken_route = taken["context"]["route"]["chosen"].as_str().unwrap().to_owned();
+                let query = "query($q: String!) { context(input: { query: $q, first: 10 }) {
+                    route { chosen } messages { message { externalId } } } }";
+                let context = server.graphql(query, json!({ "q": question.text })).await["context"].clone();
+                let taken_route = context["route"]["chosen"].as_str().unwrap().to_owned();
+                let label = |hit: &Value| hit["message"]["externalId"].as_str().map(str::to_owned);
+                let found = context["messages"].as_array().unwrap().iter().filter_map(label).collect();
                 let answer = ask(&server, &server.create_session().await, &question.text, &said.sent_at).await;
-                asked.push(Asked { question, right_route: dialogue.right_route(question), taken_route, answer });
+                asked.push(Asked { question, right_route: dialogue.right_route(question), taken_route, found, answer });
             }
         }
     }
@@ -239,7 +246,7 @@ async fn routes_fit_and_answers_are_right() {
         let group = if SET_ASIDE.contains(&author) { "set aside" } else { "others" };
         let dialogue: Dialogue = serde_json::from_str(&std::fs::read_to_string(file).unwrap()).unwrap();
         for asked in play(&dialogue).await {
-            let Asked { question, right_route, taken_route, answer } = &asked;
+            let Asked { question, right_route, taken_route, found, answer } = &asked;
             let is_shown = is_set("SHOW") && group == "others";
             let mut add = |name: String, is_part: bool| shares.entry((group, name)).or_default().add(is_part);
             if question.answerable {
@@ -248,6 +255,7 @@ async fn routes_fit_and_answers_are_right() {
                 add("right answers".to_owned(), asked.is_right());
                 add(format!("right answers, {}", question.r#type), asked.is_right());
                 add("unknown, but nearest".to_owned(), asked.is_near());
+                question.evidence.iter().for_each(|label| add("evidence among the first ten".to_owned(), found.contains(label)));
                 if is_shown && right_route != taken_route {
                     println!("  {right_route}, took {taken_route}: {}", question.text);
                 }
@@ -265,6 +273,7 @@ async fn routes_fit_and_answers_are_right() {
     }
     let share = |name: &str| shares[&("set aside", name.to_owned())].value();
     assert!(share("right routes") >= ROUTES_FLOOR && share("right answers") >= ANSWERS_FLOOR, "too few are right");
+    assert!(share("evidence among the first ten") >= EVIDENCE_FLOOR, "too few messages are found");
     assert!(share("false answers") <= FALSE_CEILING, "too many questions without an answer are answered");
 }
 

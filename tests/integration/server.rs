@@ -208,9 +208,23 @@ impl Server {
                 after = page["pageInfo"]["endCursor"].clone();
             }
             if open == 0 {
-                return;
+                return self.rest().await;
             }
             assert!(started.elapsed() < TIMEOUT, "{open} messages are still being processed");
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    }
+
+    /// Waits until what was told is encoded, because the order of what a search finds changes until then. Jobs that hang keep the server from that.
+    pub(crate) async fn rest(&self) {
+        let started = Instant::now();
+        while started.elapsed() < TIMEOUT {
+            let Ok(metrics) = self.http.get(self.url("/metrics")).send().await else { return };
+            let metrics = metrics.text().await.unwrap_or_default();
+            let waiting = metrics.lines().find_map(|line| line.strip_prefix("recall_unencoded_texts "));
+            if waiting.is_none_or(|waiting| waiting == "0") {
+                return;
+            }
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     }

@@ -29,8 +29,8 @@ pub(super) fn restore(question: &str, context: &Context) -> Option<String> {
         let folded = fold(&word.plain);
         let meant: BTreeSet<&str> = told.iter().filter(|(plain, _)| fold(plain) == folded).map(|(_, spelled)| *spelled).collect();
         if let (1, Some(spelled)) = (meant.len(), meant.first()) {
-            let start = word.span.0;
-            restored.replace_range(start..start + bare(question, word).len(), spelled);
+            let (start, written) = (word.span.0, bare(question, word));
+            restored.replace_range(start..start + written.len(), &with_initial_of(written, spelled));
         }
     }
     (restored != question).then_some(restored)
@@ -39,8 +39,17 @@ pub(super) fn restore(question: &str, context: &Context) -> Option<String> {
 /// Returns a word as a text spells it, without a possessive ending.
 fn bare<'t>(text: &'t str, word: &Word) -> &'t str {
     let spelled = text.get(word.span.0..word.span.1).unwrap_or_default();
-    let owner = word.possessive.then(|| ["'s", "’s"].iter().find_map(|ending| spelled.strip_suffix(ending))).flatten();
+    let owner = word.possessive.then(|| ["'s", "’s", "'S", "’S"].iter().find_map(|ending| spelled.strip_suffix(ending))).flatten();
     owner.unwrap_or(spelled)
+}
+
+/// Writes a word with a small letter at its beginning if another one has that: "the cafe" is not "the Café".
+fn with_initial_of(written: &str, spelled: &str) -> String {
+    let mut rest = spelled.chars();
+    match rest.next() {
+        Some(first) if written.starts_with(char::is_lowercase) => first.to_lowercase().chain(rest).collect(),
+        _ => spelled.to_owned(),
+    }
 }
 
 #[cfg(test)]
@@ -57,6 +66,8 @@ mod tests {
             (&["Zoë"], "Where is Zoe's tent, and where is Zoe?", Some("Where is Zoë's tent, and where is Zoë?")),
             (&["José Núñez"], "Where does Jose Nunez work?", Some("Where does José Núñez work?")),
             (&["Zoe"], "What does Zoë like?", Some("What does Zoe like?")),
+            (&["Zoë"], "WHERE IS ZOE'S TENT?", Some("WHERE IS Zoë'S TENT?")),
+            (&["Café Müller"], "Where is the cafe?", Some("Where is the café?")),
             (&["Zoë"], "What does Zoë like?", None),
             (&["Zoë", "Zoe"], "What does Zoe like?", None),
             (&["Zoé", "Zoë"], "What does Zoe like?", None),

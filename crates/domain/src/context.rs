@@ -130,6 +130,8 @@ pub struct ContextQuery {
     pub exclude: Option<super::MessageId>,
     /// Whether to search shared memory too, if the caller may. Ignored if the scope is one session.
     pub shared: bool,
+    /// Whether messages that are not encoded yet are encoded first, which may take a fraction of a second. Else they are encoded afterwards.
+    pub waits: bool,
 }
 
 /// Everything found for a question, best first.

@@ -27,20 +27,19 @@ const MODEL_NAME: &str = "minilm-l6/2";
 const LAYERS: usize = 5;
 /// Most pieces that are read of a text. A chunk of a document has at most about half of them.
 const MAX_PIECES: usize = 4 * MAX_TOKENS;
+/// Most pieces that are read of a question: one window, for which it waits some milliseconds.
+const MAX_QUESTION_PIECES: usize = MAX_TOKENS - 2;
 
 /// Most words of a question that have vectors: a passage is compared with each of them.
 const MAX_QUESTION_WORDS: usize = 64;
-
-/// Longest text that does not wait for longer ones, in bytes. A question takes milliseconds, a chunk a hundred of them.
-const SHORT: usize = 512;
 
 /// Reads passages and questions better than the static model, and takes a thousand times as long.
 #[derive(Clone)]
 pub struct MiniLmEncoder {
     network: Arc<EncoderNetwork>,
-    /// Cores for long texts: half of them, so that messages and questions do not wait for documents.
-    for_long: Arc<Semaphore>,
-    for_short: Arc<Semaphore>,
+    /// Cores for texts: half of them, so that questions do not wait for texts.
+    for_texts: Arc<Semaphore>,
+    for_questions: Arc<Semaphore>,
 }
 
 #[derive(Debug)]
@@ -62,19 +61,19 @@ impl MiniLmEncoder {
         let cores = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
         Ok(Self {
             network: Arc::new(EncoderNetwork { stem, layers, projection: Projection::new() }),
-            for_long: Arc::new(Semaphore::new((cores / 2).max(1))),
-            for_short: Arc::new(Semaphore::new(cores)),
+            for_texts: Arc::new(Semaphore::new((cores / 2).max(1))),
+            for_questions: Arc::new(Semaphore::new(cores)),
         })
     }
 }
 
 impl EncoderNetwork {
-    /// Encodes a text with the vectors of those words that are wanted. It has none, and its own is zero, if the vocabulary lacks most of its words,
+    /// Encodes the first `most` pieces of a text, with the vectors of those words that are wanted. It has none, and its own is zero, if the vocabulary lacks most of its words,
     /// as in another script.
-    fn encode(&self, text: &str, is_wanted: fn(&str) -> bool) -> EncodedText {
+    fn encode(&self, text: &str, most: usize, is_wanted: fn(&str) -> bool) -> EncodedText {
         let vocabulary = &self.stem.vocabulary;
         let unknown = vocabulary.find(UNKNOWN).unwrap_or_default();
-        let pieces = pieces(text, vocabulary, MAX_PIECES);
+        let pieces = pieces(text, vocabulary, most);
         let (mut sum, mut words) = (vec![0.0; HIDDEN], WordVectors::default());
         if pieces.ids.iter().filter(|piece| **piece == unknown).count() * 2 > pieces.ids.len() {
             return EncodedText { vector: Embedding(sum), words };
@@ -113,15 +112,20 @@ impl EncoderNetwork {
 }
 
 impl MiniLmEncoder {
-    /// Starts to encode a text as soon as there is a core for it.
-    async fn start(&self, text: &UserText, is_wanted: fn(&str) -> bool) -> Result<JoinHandle<EncodedText>, EmbedError> {
-        let cores = if text.as_str().len() <= SHORT { &self.for_short } else { &self.for_long };
+    /// Starts to encode the first `most` pieces of a text as soon as one of the cores is free.
+    async fn start(
+        &self,
+        cores: &Arc<Semaphore>,
+        text: &UserText,
+        most: usize,
+        is_wanted: fn(&str) -> bool,
+    ) -> Result<JoinHandle<EncodedText>, EmbedError> {
         let permit = cores.clone().acquire_owned().await.map_err(|e| EmbedError::Transient(e.to_string()))?;
         let (network, text) = (self.network.clone(), text.clone());
         // It would block the other tasks of this thread.
         Ok(tokio::task::spawn_blocking(move || {
             let _permit = permit;
-            network.encode(text.as_str(), is_wanted)
+            network.encode(text.as_str(), most, is_wanted)
         }))
     }
 }
@@ -135,7 +139,7 @@ impl PassageEncoder for MiniLmEncoder {
     async fn encode(&self, passages: &[UserText]) -> Result<Vec<EncodedText>, EmbedError> {
         let mut running = Vec::with_capacity(passages.len());
         for passage in passages {
-            running.push(self.start(passage, |word| !is_stop_word(word)).await?);
+            running.push(self.start(&self.for_texts, passage, MAX_PIECES, |word| !is_stop_word(word)).await?);
         }
         let mut encoded = Vec::with_capacity(passages.len());
         for passage in running {
@@ -145,7 +149,8 @@ impl PassageEncoder for MiniLmEncoder {
     }
 
     async fn encode_question(&self, question: &UserText) -> Result<EncodedText, EmbedError> {
-        let mut encoded = self.start(question, |_| true).await?.await.map_err(|e| EmbedError::Permanent(e.to_string()))?;
+        let started = self.start(&self.for_questions, question, MAX_QUESTION_PIECES, |_| true).await?;
+        let mut encoded = started.await.map_err(|e| EmbedError::Permanent(e.to_string()))?;
         encoded.words.truncate(MAX_QUESTION_WORDS);
         Ok(encoded)
     }

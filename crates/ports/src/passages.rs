@@ -1,4 +1,4 @@
-//! What an encoder makes of chunks and questions, to order what a search has found.
+//! What an encoder makes of chunks, messages and questions, to order what a search has found.
 
 use async_trait::async_trait;
 
@@ -168,13 +168,13 @@ impl PassageVector {
     }
 }
 
-/// Keeps what an encoder made of each chunk.
+/// Keeps what an encoder made of each chunk and message.
 #[async_trait]
 pub trait PassageStore: Send + Sync {
-    /// Keeps passages of the model, in place of those that the chunks have. Deleted chunks are skipped.
+    /// Keeps passages of the model, in place of those that the texts have. Deleted and forgotten texts are skipped.
     async fn keep_passages(&self, caller: &Caller, model: &str, passages: Vec<(MessageId, Passage)>) -> Result<(), StoreError>;
-    /// Returns the passages of the model that the chunks have.
-    async fn passages(&self, caller: &Caller, model: &str, chunks: &[MessageId]) -> Result<Vec<(MessageId, Passage)>, StoreError>;
+    /// Returns the passages of the model that the texts have.
+    async fn passages(&self, caller: &Caller, model: &str, texts: &[MessageId]) -> Result<Vec<(MessageId, Passage)>, StoreError>;
 }
 
 #[cfg(test)]

@@ -162,9 +162,10 @@ impl UseCases {
     ///
     /// It is a task of its own, so that it continues if the client disconnects.
     async fn append_and_learn(&self, caller: Caller, new: NewMessage, statement: Statement) -> Result<Vec<Fact>, UseCaseError> {
-        let learner = self.learner.clone();
+        let (learner, this, id) = (self.learner.clone(), self.clone(), new.id);
         let learned = self.background_tasks.run(async move {
             let changed = learner.append_and_learn(&caller, &new, statement).await?;
+            this.encode_when_idle(&caller, std::iter::once(id));
             metrics::counter!("recall_messages_total").increment(1);
             Ok(changed)
         });

@@ -230,6 +230,7 @@ mod tests {
             as_of: None,
             exclude: None,
             shared: true,
+            waits: false,
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::{borrow::Cow, collections::HashSet, time::Duration};
 
-use super::{check, error::UseCaseError, resources::add_links, shared, use_cases::UseCases};
+use super::{check, error::UseCaseError, forget_command::forget_command, resources::add_links, shared, use_cases::UseCases};
 use recall_domain::{
     Caller, DocumentId, EventId, Message, MessageId, MessageKind, Resource, Role, SessionId, Timestamp, UserText,
     context::{SearchSource, SearchSources},
@@ -127,6 +127,10 @@ impl UseCases {
         messages: Vec<NewMessage>,
     ) -> Result<Vec<Appended>, UseCaseError> {
         let stored = self.parts.store.append(caller, session, messages).await.map_err(|e| UseCaseError::of(e, "session"))?;
+        // The words of a command to forget are soon removed.
+        let stays = |m: &Message| m.remembered && forget_command(m.text.as_str()).is_none();
+        let new = stored.iter().filter(|a| !a.duplicate && stays(&a.message)).map(|a| a.message.id);
+        self.encode_when_idle(caller, new);
         if stored.iter().any(|a| !a.duplicate) {
             metrics::counter!("recall_messages_total").increment(stored.iter().filter(|a| !a.duplicate).count() as u64);
             self.parts.wake.notify_one();

@@ -2,11 +2,11 @@
 
 use std::{borrow::Cow, sync::Arc, time::Duration};
 
-use tokio::sync::{Notify, OnceCell, Semaphore};
+use tokio::sync::{Notify, OnceCell};
 
 use super::{
-    answering::Answering, being_erased::BeingErased, documents::DocumentSettings, error::UseCaseError, memory::MemoryReader,
-    rank::CueTerms, shared::InUse,
+    answering::Answering, being_erased::BeingErased, documents::DocumentSettings, encoding_queue::EncodingQueue, error::UseCaseError,
+    foreground::Foreground, memory::MemoryReader, rank::CueTerms, shared::InUse,
 };
 use recall_domain::{Caller, Ontology, Timestamp};
 use recall_facts::{Learner, SessionLimits};
@@ -22,7 +22,7 @@ pub struct Parts {
     pub index: Arc<dyn MessageIndex>,
     /// Embeds text.
     pub embedder: Arc<dyn Embedder>,
-    /// Encodes chunks of documents with a better and slower model, to order what a search finds. Without it, the search alone decides.
+    /// Encodes messages and chunks of documents with a better and slower model, to order what a search finds. Without it, the search alone decides.
     pub passages: Option<Arc<dyn PassageEncoder>>,
     /// Extracts facts from text.
     pub extractor: Arc<dyn Extractor>,
@@ -82,8 +82,9 @@ pub struct UseCases {
     pub(super) being_erased: Arc<BeingErased>,
     /// What all vectors of the embedder have in common, once it is known.
     pub(super) common_vector: Arc<OnceCell<Option<Arc<Vec<f32>>>>>,
-    /// Held while vectors of chunks are made that were not made with their facts.
-    pub(super) late_passages: Arc<Semaphore>,
+    /// What is encoded when the server is idle.
+    pub(super) unencoded: Arc<EncodingQueue>,
+    pub(super) foreground: Arc<Foreground>,
 }
 
 impl UseCases {
@@ -101,7 +102,8 @@ impl UseCases {
             background_tasks: BackgroundTasks::default(),
             being_erased: Arc::default(),
             common_vector: Arc::default(),
-            late_passages: Arc::new(Semaphore::new(1)),
+            unencoded: Arc::default(),
+            foreground: Arc::default(),
         }
     }
 

@@ -42,6 +42,7 @@ impl MessageWork {
 #[async_trait]
 impl Work for MessageWork {
     async fn run(&self, job: &Job) -> Outcome {
+        let _running = self.usecases.foreground.begin();
         let done = match job.work {
             JobWork::Understand { message, .. } => self.usecases.understand(job, message).await.map(Done::Jobs),
             JobWork::Parse(_) => self.usecases.parse_document(job).await,
@@ -128,7 +129,7 @@ impl UseCases {
         }
         let chunks: Vec<MessageId> = statements.iter().filter(|(s, _)| s.chunk_event.is_some()).map(|(s, _)| s.message).collect();
         if !chunks.is_empty() {
-            self.encode_passages(caller, &chunks).await?;
+            self.encode_chunks(caller, &chunks).await?;
         }
         for (statement, _) in &statements {
             self.merge_stated_names(caller, &statement.extraction).await?;
@@ -264,6 +265,7 @@ impl UseCases {
             events: vec![EventDraft { id: EventId(self.parts.ids.fresh()), body: EventBody::AnswerCompleted(completed) }],
         };
         self.parts.store.commit_answer(&job.caller, &commit, &job.claim).await?;
+        self.encode_when_idle(&job.caller, std::iter::once(answer_id));
         metrics::counter!("recall_answers_total", "grounded" => if draft.grounded { "yes" } else { "no" }).increment(1);
         Ok(())
     }

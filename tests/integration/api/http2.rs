@@ -79,7 +79,7 @@ async fn events(server: &Server) -> String {
 /// Returns the address and content of a file that needs many frames.
 async fn script(server: &Server) -> (String, Vec<u8>) {
     let page = server.get(ANNA, "/").send().await.unwrap().text().await.unwrap();
-    let path = page.split('"').find(|part| part.starts_with("/assets/") && part.ends_with(".js")).unwrap().to_owned();
+    let path = page.split('"').find(|part| part.starts_with("/assets/index-") && part.ends_with(".js")).unwrap().to_owned();
     let content = server.get(ANNA, &path).send().await.unwrap().bytes().await.unwrap().to_vec();
     assert!(content.len() > 50_000, "{path}");
     (path, content)

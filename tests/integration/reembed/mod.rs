@@ -163,6 +163,7 @@ impl Person {
                 as_of: None,
                 exclude: None,
                 shared: true,
+                waits: false,
             };
             let context = server.context(&self.caller, query).await.unwrap();
             found += usize::from(context.messages.iter().any(|m| m.message.id == *id));

@@ -145,6 +145,7 @@ pub(super) async fn get(
         as_of: None,
         exclude: None,
         shared: true,
+        waits: false,
     };
     // In a session of shared memory, the scope `user` still means the caller's own memory.
     let owner = if matches!(query.scope, Where::User) { request_scope.caller } else { memory.caller() };

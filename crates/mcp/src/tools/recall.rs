@@ -50,6 +50,7 @@ pub(crate) fn question(text: String, first: u32) -> ContextQuery {
         exclude: None,
         route: None,
         shared: true,
+        waits: false,
     }
 }
 

@@ -1,4 +1,4 @@
-//! What an encoder made of chunks, to order what a search has found.
+//! What an encoder made of chunks and messages, to order what a search has found.
 
 use async_trait::async_trait;
 
@@ -17,10 +17,11 @@ impl PassageStore for PostgresStore {
         let kept = self.write(caller, &input, |c, (user, model, ids, vectors, words)| {
             Box::pin(async move {
                 reject_while_locked(&mut WriteTransaction(c), *user).await?;
+                // The lock lets a forgetting that erases the text wait, so that it also deletes what is kept here.
                 let kept = sqlx::query!(
                     "INSERT INTO passage_vectors (user_id, message_id, model, vector, words)
                      SELECT m.user_id, m.id, $2, n.vector, n.words FROM unnest($3::uuid[], $4::bytea[], $5::bytea[]) AS n (id, vector, words)
-                     JOIN visible_messages m ON m.user_id = $1 AND m.id = n.id WHERE m.forgotten IS NULL
+                     JOIN visible_messages m ON m.user_id = $1 AND m.id = n.id WHERE m.forgotten IS NULL FOR SHARE OF m
                      ON CONFLICT (user_id, message_id) DO UPDATE
                      SET model = excluded.model, vector = excluded.vector, words = excluded.words",
                     user.0,

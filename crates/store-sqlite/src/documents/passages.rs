@@ -1,4 +1,4 @@
-//! What an encoder made of chunks, to order what a search has found.
+//! What an encoder made of chunks and messages, to order what a search has found.
 
 use async_trait::async_trait;
 use rusqlite::params;

@@ -163,6 +163,7 @@ impl UseCases {
             as_of: None,
             exclude: None,
             shared: false,
+            waits: false,
         };
         let found = self.context(&of.reader, query).await?;
         Ok(found.chunks.into_iter().map(|ranked| ranked.chunk).collect())

@@ -6,8 +6,8 @@ use tracing::warn;
 
 use super::{millis, wants};
 use crate::{
-    documents::passages::{ORDERED, Relevance},
     error::UseCaseError,
+    passages::{ORDERED, Relevance},
     use_cases::UseCases,
 };
 use recall_domain::{
@@ -47,17 +47,23 @@ impl MessageSearch<'_> {
         self.ordered(IndexSources { documents: IndexedDocuments::AllBut(superseded), ..sources }, timings).await
     }
 
-    /// Searches, and orders the chunks among the hits.
+    /// Searches, and orders the hits.
     async fn ordered(&self, sources: IndexSources, timings: &mut Timings) -> Result<(IndexResult, Relevance), UseCaseError> {
         let first = self.query.first;
-        let has_chunks = self.usecases.parts.passages.is_some() && sources.documents != IndexedDocuments::None;
-        if !has_chunks || !wants(self.query, Method::Vector) {
+        if self.usecases.parts.passages.is_none() || !wants(self.query, Method::Vector) {
             return Ok((self.hits(sources, first, timings).await?, Relevance::default()));
         }
-        let mut found = self.hits(sources, first.max(ORDERED), timings).await?;
         let clock = Instant::now();
-        let (hits, relevance) = self.usecases.order_chunks(self.caller, self.shared.as_ref(), &self.query.text, found.hits).await?;
-        found.hits = hits;
+        let encode = async { (self.usecases.encoded_question(&self.query.text).await, millis(clock)) };
+        let (found, (question, encode_ms)) = tokio::join!(self.hits(sources, first.max(ORDERED), timings), encode);
+        timings.embed_ms += encode_ms;
+        let (mut found, clock) = (found?, Instant::now());
+        let mut relevance = Relevance::default();
+        if let Some(question) = question? {
+            let usecases = self.usecases;
+            (found.hits, relevance) =
+                usecases.order_hits(self.caller, self.shared.as_ref(), question, found.hits, self.query.waits).await?;
+        }
         found.hits.truncate(first as usize);
         found.vector_ms += millis(clock);
         Ok((found, relevance))

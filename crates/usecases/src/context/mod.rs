@@ -45,6 +45,7 @@ impl UseCases {
     /// `Invalid` for bad input, `NotFound` for a session that is not the caller's.
     pub async fn context(&self, caller: &Caller, mut query: ContextQuery) -> Result<Context, UseCaseError> {
         self.check_context_query(caller, &query).await?;
+        let _running = self.foreground.begin();
         let started = Instant::now();
         let mut timings = Timings::default();
         let requested = query.clone();
@@ -215,5 +216,6 @@ pub(super) fn of_question(text: &UserText, question: MessageId, first: u32, sour
         as_of: None,
         exclude: Some(question),
         shared: true,
+        waits: true,
     }
 }

@@ -160,6 +160,7 @@ impl UseCases {
             exclude: stored.question,
             route: None,
             shared: true,
+            waits: false,
         };
         let mut context = self.context(caller, query).await?;
         self.add_meaning(caller, &mut context).await?;

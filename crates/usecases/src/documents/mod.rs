@@ -3,7 +3,6 @@
 
 mod originals;
 mod parse;
-pub(crate) mod passages;
 mod retrieval;
 mod upload;
 

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::passages::Relevance;
+use crate::passages::Relevance;
 use crate::{error::UseCaseError, use_cases::UseCases};
 use recall_domain::{
     Caller, Chunk, Citation, CitedChunk, Document, DocumentId, FactStatus, MessageId, Stance, UserText,

@@ -141,6 +141,7 @@ macro_rules! store_contract {
             visits::deleted_visitor_leaves_nothing_at_all,
             visits::adoption_is_listed_in_graph_feeds,
             passages::passages_are_kept_and_replaced,
+            passages::messages_have_passages_as_long_as_they_have_their_text,
             passages::passages_go_with_their_chunks,
             documents::document_is_stored_with_its_file_job_and_event,
             documents::chunks_are_stored_in_steps_and_understood_in_order,

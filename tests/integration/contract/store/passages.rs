@@ -1,4 +1,4 @@
-//! What an encoder made of chunks, to order what a search has found.
+//! What an encoder made of chunks and messages, to order what a search has found.
 
 use std::sync::Arc;
 
@@ -65,4 +65,19 @@ pub(super) async fn passages_go_with_their_chunks(store: Arc<dyn Store>) {
     assert_eq!(store.holdings(&w.caller).await.unwrap()["passage_vectors"], chunks.len() as u64 - 1, "it is made again");
     store.delete_session(&w.caller, document.id.session(), at(9), &|_, _| None).await.unwrap();
     assert!(!store.holdings(&w.caller).await.unwrap().contains_key("passage_vectors"));
+}
+
+pub(super) async fn messages_have_passages_as_long_as_they_have_their_text(store: Arc<dyn Store>) {
+    let w = World::new(&store);
+    let known = w.john_likes_mary().await;
+    let message = known.message.id;
+    let keep = || w.store.keep_passages(&w.caller, MODEL, vec![(message, passage(0.1))]);
+    keep().await.unwrap();
+    assert_eq!(store.passages(&w.caller, MODEL, &[message]).await.unwrap(), [(message, passage(0.1))]);
+    let mut plan = forget::whole(&w, &known).await;
+    plan.redacted = std::mem::take(&mut plan.hidden);
+    store.forget(&w.caller, &plan).await.unwrap();
+    store.purge_forgotten(&w.caller, plan.id, plan.until).await.unwrap();
+    keep().await.unwrap();
+    assert!(store.passages(&w.caller, MODEL, &[message]).await.unwrap().is_empty(), "its words are erased");
 }

@@ -78,6 +78,7 @@ impl ContextInput {
             as_of: read_time(self.as_of, "input.asOf")?,
             exclude: None,
             shared: self.shared.unwrap_or(true),
+            waits: false,
         })
     }
 }

@@ -66,6 +66,7 @@ async fn ask(inside: &Inside, caller: &Caller, question: String) -> anyhow::Resu
         as_of: None,
         exclude: None,
         shared: true,
+        waits: false,
     };
     let started = std::time::Instant::now();
     let found = inside.usecases.context(caller, query).await?;

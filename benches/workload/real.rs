@@ -116,6 +116,7 @@ async fn recall(turns: &[Turn], questions: &[Question], engine: &Engine, figures
         let turns: Vec<Turn> = turns.iter().filter(|t| t.conversation == conversation).cloned().collect();
         let asked: Vec<&Question> = questions.iter().filter(|q| q.conversation == conversation).collect();
         let ingest = ingest::run(std::slice::from_ref(&server), &[], &turns, AT_ONCE, None).await?;
+        server.rest().await?;
         // The first question builds the index.
         server.graphql(CONTEXT, json!({ "q": "Who went hiking?" })).await?;
         for question in &asked {

@@ -60,6 +60,7 @@ pub(crate) async fn run(n: usize, wait: bool, engine: &Engine, figures: &mut Fig
             figures.number(list, data[list]["totalCount"].as_f64().unwrap_or(f64::NAN), list);
         }
         figures.number("memory after processing", server.memory()?.resident, "MB");
+        server.rest().await?;
     }
     figures.number("data on disk", place.bytes().await? as f64 / n as f64, "bytes/message");
 

@@ -125,6 +125,14 @@ impl Server {
         Ok(ours.filter_map(|(_, value)| value.parse::<f64>().ok()).fold(0.0, |sum, value| sum + value))
     }
 
+    /// Waits until what was told is encoded: the order of what a search finds changes until then, and both compete for the processor.
+    pub(crate) async fn rest(&self) -> anyhow::Result<()> {
+        while self.metric("recall_unencoded_texts", "").await? > 0.0 {
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+        Ok(())
+    }
+
     pub(crate) fn memory(&self) -> anyhow::Result<Memory> {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id()))?;
         let field = |name: &str| -> anyhow::Result<f64> {

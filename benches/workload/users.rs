@@ -112,6 +112,7 @@ pub(crate) async fn ask(usecases: &UseCases, caller: &Caller, question: String) 
         as_of: None,
         exclude: None,
         shared: true,
+        waits: false,
     };
     let started = Instant::now();
     let found = usecases.context(caller, query).await?;

@@ -269,7 +269,7 @@ test("questions find passages of one document or all, and can go to the chat", a
   await page.getByRole("textbox", { name: "Ask about this document" }).fill("What is the budget of the south office?");
   await page.getByRole("button", { name: "ask in the chat" }).press("Enter");
   await waitForElement(page.locator(".message.own", { hasText: "What is the budget of the south office?" }), "the question in the chat");
-  assert.ok(await page.getByRole("textbox", { name: "Message" }).evaluate((node) => node === document.activeElement), "the focus is on the message field");
+  await until(() => page.getByRole("textbox", { name: "Message" }).evaluate((node) => node === document.activeElement), "the focus on the message field");
   await until(async () => /900/.test((await page.locator(".message.assistant").allInnerTexts()).join(" ")), "the answer");
   assert.deepEqual(tab.problems, []);
   await tab.context.close();

@@ -112,7 +112,7 @@ test("a server that hangs is missing, too: messages wait, and a reload shows wha
   await waitForElement(waiting(tab).filter({ hasText: "Not sent yet: the server does not answer." }), "the words at the message");
   await page.reload({ waitUntil: "commit" });
   // No file of the page waits for the server, and its first answer has 2 seconds.
-  await until(async () => (await banner(tab).count()) > 0, "the copy", 7000);
+  await until(async () => (await banner(tab).count()) > 0, "the copy");
   await waitForCopy(tab);
   assert.deepEqual(await texts(tab), ["Odile likes tea.", "Odile likes chess."]);
   process.kill(pid, "SIGCONT");
@@ -135,8 +135,7 @@ for (const [what, operation] of [["its start", "query Start"], ["the open sessio
     let hangs = true;
     await page.route("**/graphql", (route) => (hangs && route.request().postData()?.includes(operation) ? undefined : route.fallback()));
     await page.reload();
-    // The client itself waits for 15 seconds.
-    await until(async () => (await banner(tab).count()) > 0, "the copy", 13_000);
+    await until(async () => (await banner(tab).count()) > 0, "the copy");
     await waitForElement(fact(tab, "Ruprecht", "tea"), "the fact of the copy");
     hangs = false;
     await waitForPhase(tab, "live");

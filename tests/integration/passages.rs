@@ -99,6 +99,18 @@ async fn tell(server: &Server, session: &str, text: &str) {
     server.send(json!({ "sessionId": session, "text": text })).await.unwrap();
 }
 
+/// Stores the messages as an earlier version did.
+async fn tell_without_encoder(data: &Path) {
+    let server = Server::start_with(data, &[("RECALL_DOCUMENTS_ENCODER", "false")]);
+    let session = server.create_session().await;
+    for text in TOLD {
+        tell(&server, &session, text).await;
+    }
+    server.settle(&session).await;
+    assert_eq!(found(&server).await[0], TOLD[0]);
+    assert!(server.stop().0);
+}
+
 /// Returns the texts that are encoded.
 async fn encoded(data: &Path) -> Vec<String> {
     let mut rows = SqliteConnection::connect(&format!("sqlite:{}", data.join("recall.db").display())).await.unwrap();
@@ -136,14 +148,7 @@ async fn imported_messages_are_encoded_when_no_job_is_left() {
 #[tokio::test]
 async fn messages_of_an_earlier_version_are_encoded_when_a_search_finds_them() {
     let data = tempfile::tempdir().unwrap();
-    let server = Server::start_with(data.path(), &[("RECALL_DOCUMENTS_ENCODER", "false")]);
-    let session = server.create_session().await;
-    for text in TOLD {
-        tell(&server, &session, text).await;
-    }
-    server.settle(&session).await;
-    assert_eq!(found(&server).await[0], TOLD[0]);
-    assert!(server.stop().0);
+    tell_without_encoder(data.path()).await;
 
     let server = Server::start(data.path());
     let started = Instant::now();
@@ -170,17 +175,12 @@ async fn messages_that_are_not_remembered_are_not_encoded() {
 }
 
 #[tokio::test]
-async fn what_a_stored_message_asks_for_is_encoded_before_it_is_answered() {
+async fn what_an_answer_looks_at_is_encoded() {
     let data = tempfile::tempdir().unwrap();
-    let server = Server::start_with(data.path(), &[("RECALL_DOCUMENTS_ENCODER", "false")]);
-    let session = server.create_session().await;
-    for text in TOLD {
-        tell(&server, &session, text).await;
-    }
-    server.settle(&session).await;
-    assert!(server.stop().0);
+    tell_without_encoder(data.path()).await;
 
     let server = Server::start(data.path());
+    let session = server.create_session().await;
     tell(&server, &session, QUESTION).await;
     server.settle(&session).await;
     let texts = encoded(data.path()).await;

@@ -3,14 +3,14 @@ export interface ForgetToken {
   token: string;
   /** Counts only: what was forgotten is not stored. */
   text: string;
-  /** When the server deletes what was forgotten, in milliseconds since 1970. null: unknown. */
-  until: number | null;
+  /** When the server deletes what was forgotten, in milliseconds since 1970. */
+  until: number;
 }
 
 const KEY = "recall.forgotten";
 
 const isToken = (t: unknown): t is ForgetToken =>
-  typeof t === "object" && t !== null && "token" in t && "text" in t && "until" in t && typeof t.token === "string" && typeof t.text === "string" && (typeof t.until === "number" || t.until === null);
+  typeof t === "object" && t !== null && "token" in t && "text" in t && "until" in t && typeof t.token === "string" && typeof t.text === "string" && typeof t.until === "number";
 
 export function readTokens(): ForgetToken[] {
   try {

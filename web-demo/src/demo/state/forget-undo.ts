@@ -9,8 +9,8 @@ import { handleError } from "./problem.ts";
 import { debounce } from "./timing.ts";
 
 export const TOO_LATE = "It is too late to undo this: the server keeps forgotten things for some minutes only.";
-/** A clock that is wrong must not make the page ask again and again. */
-const SHORTEST_WAIT_MS = 30_000;
+/** A clock that is wrong must not make the page ask again and again, or hide an offer at once. */
+export const SHORTEST_WAIT_MS = 30_000;
 /** Timers take no longer time. */
 export const LONGEST_WAIT_MS = 2 ** 31 - 1;
 const TOGETHER_MS = 200;

@@ -1,7 +1,6 @@
 // What the reader does to the memory. Each action reports what happened and how to take it back.
 import { type EntityType, type EvidenceStance, type ForgetInput, type RecallClient, RecallError, type UnmergeEntitiesInput } from "@relevantic/recall";
 import { FactEvidencePage, Retype, Split, type KnownFact, type Named } from "../generated/operations.ts";
-import { RetentionTimes } from "../../generated/operations.ts";
 import type { UndoList } from "./undo.ts";
 import { assertKnown, assertStatement, homeSession, sessionOf, statementOf, wasAsserted, type Statement } from "../../state/statements.ts";
 import { changeSession, type SessionChange } from "../../state/session-actions.ts";
@@ -90,14 +89,11 @@ export class Steering {
   }
 
   async forget(target: Omit<ForgetInput, "dryRun">): Promise<void> {
-    const until = this.#undoUntil();
-    const { factCount, messageCount, token } = await this.#parts.client.forget({ ...target, dryRun: false });
+    const { factCount, messageCount, token, undoUntil } = await this.#parts.client.forget({ ...target, dryRun: false });
     const text = `Forgotten: ${factsAndMessages(factCount, messageCount)}.`;
     this.#parts.undo.supersede([...(target.factIds ?? []), ...(target.entityIds ?? [])]);
-    if (token) {
-      this.#parts.undo.addForgotten({ token, text, until: null });
-      void until.then((time) => this.#parts.undo.setTime(token, time));
-    } else this.#parts.undo.add(text);
+    if (token && undoUntil) this.#parts.undo.addForgotten(token, text, undoUntil);
+    else this.#parts.undo.add(text);
     this.#parts.changed();
   }
 
@@ -190,13 +186,6 @@ export class Steering {
   async #findStatement(id: string, stance: EvidenceStance): Promise<string | undefined> {
     const evidence = (await this.#parts.client.graphql(FactEvidencePage, { id, after: null })).fact?.evidence.nodes ?? [];
     return evidence.find((item) => item.stance === stance && wasAsserted(item.message))?.message.id;
-  }
-
-  /** Until when the server can undo a forgetting of now. null: it did not say. */
-  async #undoUntil(): Promise<number | null> {
-    const now = Date.now();
-    const read = this.#parts.client.graphql(RetentionTimes, {});
-    return read.then(({ viewer }) => now + viewer.retention.forgetUndoMinutes * 60_000, () => null);
   }
 
   async #sessionOf(fact: KnownFact): Promise<string> {

@@ -1,5 +1,6 @@
 // What the reader can take back. Forgetting survives a page reload: the server keeps it for some minutes.
 import { signal } from "@preact/signals";
+import { SHORTEST_WAIT_MS } from "../../state/forget-undo.ts";
 import { readTokens, writeTokens, type ForgetToken } from "../../state/forget-tokens.ts";
 
 export interface Undoable {
@@ -25,7 +26,7 @@ export class UndoList {
 
   constructor(undoForget: (token: string) => Promise<string>) {
     this.#undoForget = undoForget;
-    this.items.value = readTokens().filter(({ until }) => until === null || until > Date.now()).map((stored) => this.#forgotten(stored)).slice(0, SHOWN);
+    this.items.value = readTokens().filter(({ until }) => until > Date.now()).map((stored) => this.#forgotten(stored)).slice(0, SHOWN);
   }
 
   /** `key`: names the action, so that it is listed once and can be removed. */
@@ -33,15 +34,11 @@ export class UndoList {
     this.#put({ key, text, label, undo, link, until: null });
   }
 
-  addForgotten(forgotten: ForgetToken): void {
+  /** `undoUntil`: by the clock of the server. The clock of the device may be ahead of it, so the offer stays for a moment in any case. */
+  addForgotten(token: string, text: string, undoUntil: string): void {
+    const forgotten = { token, text, until: Math.max(Date.parse(undoUntil), Date.now() + SHORTEST_WAIT_MS) };
     writeTokens([forgotten, ...readTokens()].slice(0, SHOWN));
     this.#put(this.#forgotten(forgotten));
-  }
-
-  /** Sets until when a forgetting can be undone. */
-  setTime(token: string, until: number | null): void {
-    writeTokens(readTokens().map((stored) => (stored.token === token ? { ...stored, until } : stored)));
-    this.items.value = this.items.value.map((item) => (item.key === token ? { ...item, until } : item));
   }
 
   /** Removes what offers to take back a change of something that is gone. The key of such a change contains its id. */

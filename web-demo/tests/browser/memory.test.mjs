@@ -413,6 +413,7 @@ test("names that the server joined by itself are split by keyboard after a previ
   const tab = await openMemory({}, "/things");
   const { page } = tab;
   await search(tab, "Mechthild");
+  await until(async () => (await page.locator(".memory-page .row").count()) === 1, "the one name alone");
   await open(tab, "Mechthild Miller", "also Mechthild");
   await button(tab, "Split…").press("Enter");
   const preview = page.getByRole("list", { name: "What changes" });

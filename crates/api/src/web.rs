@@ -11,7 +11,7 @@ use parking_lot::Mutex;
 use axum::{
     body::{Body, Bytes},
     http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, header},
-    response::{IntoResponse, Response},
+    response::{IntoResponse, Redirect, Response},
 };
 use flate2::{Compression, write::GzEncoder};
 use rust_embed::{EmbeddedFile, RustEmbed};
@@ -45,6 +45,11 @@ fn method_not_allowed() -> Response {
 /// Serves a static file for every path without a route, or 404.
 pub(crate) async fn static_file(method: Method, uri: Uri, headers: HeaderMap) -> Response {
     let path = uri.path().trim_start_matches('/');
+    if path == "favicon.ico"
+        && let Some(icon) = icon_path()
+    {
+        return Redirect::temporary(&icon).into_response();
+    }
     let path = if path.is_empty() { "index.html" } else { path };
     match StaticFiles::get(path) {
         Some(file) if method == Method::GET || method == Method::HEAD => serve(path, file, &headers),
@@ -53,6 +58,11 @@ pub(crate) async fn static_file(method: Method, uri: Uri, headers: HeaderMap) ->
         }
         None => ApiError::nothing_here().into_response(),
     }
+}
+
+/// Path of the demo's icon. Browsers ask for `/favicon.ico` on each page that names no icon, such as `/healthz` or GraphiQL.
+fn icon_path() -> Option<String> {
+    StaticFiles::iter().find(|name| name.starts_with("assets/mark-") && name.ends_with(".svg")).map(|name| format!("/{name}"))
 }
 
 /// Minimum size of a file that is compressed.

@@ -67,6 +67,14 @@ async fn start_page_is_cached_by_etag() {
     assert_eq!(written.status(), 405);
 }
 
+#[tokio::test]
+async fn pages_without_icon_get_the_one_of_the_demo() {
+    let server = Server::start().await;
+    let icon = server.http.get(server.url("/favicon.ico")).send().await.unwrap();
+    assert_eq!(icon.status(), 200);
+    assert_eq!(icon.headers()["content-type"], "image/svg+xml");
+}
+
 /// Returns the addresses of scripts and styles in a page.
 fn linked(page: &str) -> Vec<String> {
     let quoted =

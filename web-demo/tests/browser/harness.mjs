@@ -246,7 +246,7 @@ export class Browser {
       if (message.text() === "Service Worker registration blocked by Playwright") return;
       // The page closed a stream that it no longer needed, such as that of a document read in the meantime.
       if (message.text().endsWith("WebSocket is closed before the connection is established.")) return;
-      tab.problems.push(`${message.type()}: ${message.text().slice(0, 300)}`);
+      tab.problems.push(`${message.type()}: ${message.text().slice(0, 300)} (${message.location().url})`);
     });
     page.on("pageerror", (error) => tab.problems.push(`exception: ${error.message}`));
     page.on("request", (request) => {

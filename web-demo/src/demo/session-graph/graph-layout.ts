@@ -101,6 +101,10 @@ export interface Layout {
 
 /** Milliseconds of a frame that the layout may take without drawing. */
 const SLICE_MS = 8;
+/** A device that needs longer for a frame draws no further steps: typing would stall, and nobody could follow the nodes. */
+const SLOW_FRAME_MS = 50;
+/** One slow frame alone may come from something else. */
+const SLOW_FRAMES = 2;
 /** Steps after which nodes rest, also those around a node that is held. */
 const STEPS_TO_REST = 300;
 /** Larger graphs are laid out without drawing each step and show no pulses, which would keep the page busy. */
@@ -118,8 +122,11 @@ export function createLayout(onTick: () => void, onSettled: () => void): Layout 
     .force("x", pullX)
     .force("y", pullY)
     .velocityDecay(0.34)
-    .on("tick", onTick)
+    .on("tick", () => drawStep())
     .stop();
+  let isHeld = false;
+  let lastStep = 0;
+  let slowFrames = 0;
   /** The next slice of `settle`. null: it does not run. */
   let slice: number | null = null;
   /** The graph changed while it was laid out without drawing. */
@@ -138,6 +145,15 @@ export function createLayout(onTick: () => void, onSettled: () => void): Layout 
     slice = null;
     isStale = false;
     simulation.stop();
+  };
+  const drawStep = () => {
+    onTick();
+    const now = performance.now();
+    slowFrames = now - lastStep > SLOW_FRAME_MS ? slowFrames + 1 : 0;
+    lastStep = now;
+    if (slowFrames < SLOW_FRAMES || isHeld) return;
+    simulation.stop();
+    settle(STEPS_TO_REST);
   };
   const run = (alpha: number, shown: boolean) => {
     const isAnimated = shown && !prefersReducedMotion();
@@ -168,6 +184,7 @@ export function createLayout(onTick: () => void, onSettled: () => void): Layout 
     drag(node, to) {
       node.fx = to?.x ?? null;
       node.fy = to?.y ?? null;
+      isHeld = to !== null;
       simulation.alphaTarget(to ? 0.25 : 0);
       run(0.25, true);
     },

@@ -24,6 +24,8 @@ const NAME_PX = 20;
 const DRAG_THRESHOLD_PX = 4;
 /** Letters grow in graph units while the graph shrinks on the screen, up to this size. */
 const LARGEST_LETTER = 2;
+/** Letters change their size in steps: each change costs new styles of all texts, which take most of the time of a frame. */
+const LETTER_STEPS_PER_PIXEL = 24;
 const clamp = (value: number, low: number, high: number) => Math.min(high, Math.max(low, value));
 const idsOf = (graph: GraphData) => [...graph.nodes, ...graph.edges].map((x) => x.id).join();
 
@@ -36,6 +38,11 @@ function fitNodes(nodes: GraphNode[], w: number, h: number): Viewport {
   const y1 = Math.max(...nodes.map((n) => (n.y ?? 0) + n.r + NAME_PX));
   const k = clamp(Math.min(w / (x1 - x0 + 2 * MARGIN), h / (y1 - y0 + 2 * MARGIN)), 0.35, 1.25);
   return { k, x: w / 2 - (k * (x0 + x1)) / 2, y: h / 2 - (k * (y0 + y1)) / 2 };
+}
+
+/** Writes an attribute if it differs: the browser computes the style of an element again after each write. */
+function write(element: Element | null | undefined, name: string, value: string): void {
+  if (element && element.getAttribute(name) !== value) element.setAttribute(name, value);
 }
 
 export class GraphView {
@@ -135,11 +142,12 @@ export class GraphView {
     if (!this.#manual) this.#followNodes(this.#size);
     const { k, x, y } = this.#viewport;
     // Text keeps its size on the screen: users zoom to separate nodes, not to enlarge text.
-    const letter = clamp(1 / k, 0.25, LARGEST_LETTER);
-    stage.style.setProperty("--letter", letter.toFixed(3));
-    for (const side of ["markerWidth", "markerHeight"]) this.#elements.arrow.current?.setAttribute(side, (8 * letter).toFixed(2));
-    stage.setAttribute("transform", `translate(${x.toFixed(2)} ${y.toFixed(2)}) scale(${k.toFixed(4)})`);
-    for (const node of this.#graph.nodes) svg.getElementById?.(`n-${node.id}`)?.setAttribute("transform", `translate(${(node.x ?? 0).toFixed(2)} ${(node.y ?? 0).toFixed(2)})`);
+    const letter = Math.round(clamp(1 / k, 0.25, LARGEST_LETTER) * LETTER_STEPS_PER_PIXEL) / LETTER_STEPS_PER_PIXEL;
+    const size = letter.toFixed(3);
+    if (stage.style.getPropertyValue("--letter") !== size) stage.style.setProperty("--letter", size);
+    for (const side of ["markerWidth", "markerHeight"]) write(this.#elements.arrow.current, side, (8 * letter).toFixed(2));
+    write(stage, "transform", `translate(${x.toFixed(2)} ${y.toFixed(2)}) scale(${k.toFixed(4)})`);
+    for (const node of this.#graph.nodes) write(svg.getElementById?.(`n-${node.id}`), "transform", `translate(${(node.x ?? 0).toFixed(2)} ${(node.y ?? 0).toFixed(2)})`);
     this.#drawTexts(svg, letter);
   };
 
@@ -155,35 +163,34 @@ export class GraphView {
       const group = svg.getElementById?.(`e-${edge.id}`);
       return group ? [[edge, group, group.querySelector("text")]] : [];
     });
-    // All widths are read before anything is written, so that the browser computes the layout once.
     const labels = groups.flatMap(([edge, group, text]): Label[] => {
       if (!text) return [];
       const required = group.classList.contains("lit");
       const weight = edge.fact.status === "active" ? edge.fact.weight : 0;
-      return [{ id: edge.id, width: this.#widths.of(text, required ? "lit" : "label", letter), required, weight, points: edgePath(edge).labelPoints }];
+      return [{ id: edge.id, width: this.#widths.of(text, required ? "lit" : "label"), required, weight, points: edgePath(edge).labelPoints }];
     });
     const names = new Map(this.#graph.nodes.map(({ id }) => [id, svg.getElementById?.(`n-${id}`)?.querySelector<SVGTextElement>(".name") ?? null]));
     const nameWidth = ({ id }: GraphNode) => {
       const name = names.get(id);
-      return name ? this.#widths.of(name, "name", letter) : 0;
+      return name ? this.#widths.of(name, "name") : 0;
     };
     const sides = placeNames(this.#graph.nodes, letter, nameWidth, ({ id }) => names.get(id)?.closest(".node")?.classList.contains("lit") ?? false);
     const places = placeLabels(labels, this.#graph.nodes, letter, nameWidth, sides);
     for (const node of this.#graph.nodes) {
       const [name, side] = [names.get(node.id), sides.get(node.id)];
-      name?.setAttribute("visibility", side ? "visible" : "hidden");
+      write(name, "visibility", side ? "visible" : "hidden");
       if (!name || !side) continue;
       const { x, y } = namePoint(node, side, letter, nameWidth(node));
-      name.setAttribute("x", x.toFixed(1));
+      write(name, "x", x.toFixed(1));
       // The style sheet puts the name below its `y`.
-      name.setAttribute("y", (y - 8 * letter).toFixed(1));
+      write(name, "y", (y - 8 * letter).toFixed(1));
     }
     for (const [edge, group, text] of groups) {
       const { d } = edgePath(edge);
-      for (const path of group.querySelectorAll("path")) path.setAttribute("d", d);
+      for (const path of group.querySelectorAll("path")) write(path, "d", d);
       const at = places.get(edge.id);
-      text?.setAttribute("visibility", at ? "visible" : "hidden");
-      if (at) text?.setAttribute("transform", `translate(${at.x.toFixed(1)} ${at.y.toFixed(1)})`);
+      write(text, "visibility", at ? "visible" : "hidden");
+      if (at) write(text, "transform", `translate(${at.x.toFixed(1)} ${at.y.toFixed(1)})`);
     }
   }
 

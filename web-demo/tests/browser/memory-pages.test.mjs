@@ -51,19 +51,42 @@ test("an empty memory says what to do, and takes a first fact", async () => {
   await tab.context.close();
 });
 
-test("facts that changed since the last visit are marked", async () => {
-  const tab = await browser.visit(`${server.url}/#/memory`);
-  const { page } = tab;
-  await waitForElement(rows(page), "the list");
-  assert.equal(await page.locator(".memory-page .new").count(), 0, "nothing is new on the first visit");
-  await importAll("Between two visits", ["Yvonne likes archery."]);
-  await waitForElement(rows(page).filter({ hasText: "archery" }), "the new fact");
-  await page.reload();
-  await waitForElement(rows(page).filter({ hasText: "archery" }).locator(".new"), "the mark");
-  assert.match(await page.locator(".total").innerText(), /1 new since your last visit/);
-  assert.equal(await rows(page).filter({ hasText: "gardening" }).locator(".new").count(), 0);
-  await tab.context.close();
-});
+for (const [size, options] of Object.entries(SIZES)) {
+  test(`facts that changed since the last visit are marked until all are seen, also after a reload, on a ${size}`, async () => {
+    const what = size === "phone" ? "fencing" : "archery";
+    const tab = await browser.visit(`${server.url}/#/`, options);
+    const { page } = tab;
+    const news = rows(page).filter({ hasText: what });
+    const marks = page.locator(".memory-page .new");
+    const openPlace = (place) => page.getByRole("navigation", { name: "Places" }).getByRole("link", { name: place }).click();
+    await page.clock.install();
+    await page.clock.resume();
+    await openPlace("Memory");
+    await waitForElement(rows(page), "the list");
+    assert.equal(await marks.count(), 0, "nothing is new on the first visit");
+    await openPlace("Chat");
+    await importAll("Between two visits", [`Yvonne likes ${what}.`]);
+    await until(async () => (await countFacts(what)) > 0, "the fact");
+    await page.clock.fastForward("31:00");
+    await openPlace("Memory");
+    await waitForElement(news.locator(".new"), "the mark");
+    assert.match(await page.locator(".total").innerText(), /1 new since your last visit/);
+    assert.equal(await rows(page).filter({ hasText: "gardening" }).locator(".new").count(), 0);
+    await page.reload();
+    await waitForElement(news.locator(".new"), "the mark after a reload");
+    if (size === "phone") assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), "no wider than the screen");
+    assert.deepEqual(await findViolations(tab, "marks of new facts"), []);
+
+    await page.getByRole("button", { name: "Mark all as seen" }).press("Enter");
+    await until(async () => (await marks.count()) === 0, "the marks to go");
+    assert.ok(await page.evaluate(() => document.activeElement.matches(".memory-page [data-row]")), "the focus is in the list");
+    await page.reload();
+    await waitForElement(news, "the list after a reload");
+    assert.equal(await marks.count(), 0);
+    assert.deepEqual(tab.problems, []);
+    await tab.context.close();
+  });
+}
 
 test("the keyboard alone finds, corrects, forgets and restores a fact", async () => {
   await importAll("By keyboard", ["Zacharias lives in Bruges.", "Zacharias likes tea."]);

@@ -15,7 +15,7 @@ import { useChanges } from "../common/state/follow.ts";
 import { parsePlace, placeHref, views, type Place, type View } from "../common/state/place.ts";
 import { OfflineNotice } from "../parts/offline-notice.tsx";
 import { isNotKept, knownAt, NOT_KEPT, read } from "../state/offline.ts";
-import { beginVisit } from "./state/visit.ts";
+import { Visits } from "./state/visit.ts";
 
 const viewLabels: Record<View, string> = { facts: "Facts", things: "People and things", sessions: "Sessions", data: "Your data" };
 
@@ -67,10 +67,11 @@ function YourData() {
 
 export function MemoryPage({ rest }: { rest: string }) {
   const page = useMemo(createMemoryPage, []);
-  const lastVisit = useMemo(beginVisit, []);
+  const visits = useMemo(() => new Visits(), []);
   const place = useMemo(() => parsePlace(rest), [rest]);
   const ready = page.ready.value;
   const isOffline = knownAt.value !== null;
+  useEffect(() => visits.follow(), [visits]);
   useEffect(() => {
     document.title = "Memory, Recall";
     return () => { document.title = "Recall"; };
@@ -91,7 +92,7 @@ export function MemoryPage({ rest }: { rest: string }) {
       <main id="main" class="place-page memory-page" tabIndex={-1} data-view={place.view} data-open={place.id ? "" : undefined}>
         <Title place={place} />
         {isOffline && !ready && place.view !== "data" && <p class="sheet soft" role="status">{NOT_KEPT}</p>}
-        {ready && place.view === "facts" && <FactsView place={place} lastVisit={lastVisit} />}
+        {ready && place.view === "facts" && <FactsView place={place} visits={visits} />}
         {ready && place.view === "things" && <ThingsView place={place} />}
         {ready && place.view === "sessions" && <SessionsView place={place} />}
         {place.view === "data" && <YourData />}

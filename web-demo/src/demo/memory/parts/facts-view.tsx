@@ -7,6 +7,7 @@ import { useAction } from "../../state/action.ts";
 import { useLiveList } from "../../common/state/hooks.ts";
 import { factList } from "../state/lists.ts";
 import type { Place } from "../../common/state/place.ts";
+import type { Visits } from "../state/visit.ts";
 import { manyOf } from "../../common/state/words.ts";
 import { FactDetail } from "./fact-detail.tsx";
 import { FactRow, PastFactRow } from "./fact-row.tsx";
@@ -24,6 +25,16 @@ function newSince(rows: readonly KnownFact[], lastVisit: string | null): string 
   const known = rows.findIndex((fact) => fact.updatedAt <= lastVisit);
   if (known === 0 || rows.length === 0) return "";
   return known < 0 ? `, at least ${rows.length.toLocaleString()} new since your last visit` : `, ${known.toLocaleString()} new since your last visit`;
+}
+
+/** Ends the marks of what is new. `latest`: when the newest fact changed. */
+function MarkSeen({ visits, latest }: { visits: Visits; latest: string }) {
+  const mark = () => {
+    visits.markAllSeen(latest);
+    // The button goes.
+    document.querySelector<HTMLElement>('.memory-page [data-row][tabindex="0"]')?.focus();
+  };
+  return <button type="button" class="plain" onClick={mark}>Mark all as seen</button>;
 }
 
 /** `all`: how many can be selected. `complete`: these are all facts of the list. */
@@ -47,11 +58,12 @@ function SelectionBar({ facts, onClear, onSelectAll, all, complete }: { facts: r
   );
 }
 
-export function FactsView({ place, lastVisit }: { place: Place; lastVisit: string | null }) {
+export function FactsView({ place, visits }: { place: Place; visits: Visits }) {
   const { list, filters } = useLiveList(place.filters, factList);
   const [selected, setSelected] = useState<ReadonlyMap<string, KnownFact>>(new Map());
   useEffect(() => setSelected(new Map()), [list]);
   const rows = list.rows.value;
+  const lastVisit = visits.since.value;
   const isPast = filters.asOf !== "";
   const isOffline = knownAt.value !== null;
   const toggle = useCallback((fact: KnownFact) => setSelected((old) => {
@@ -66,6 +78,7 @@ export function FactsView({ place, lastVisit }: { place: Place; lastVisit: strin
         onSelect={() => toggle(fact)}
       />
   ), [place, filters, selected, lastVisit]);
+  const latest = rows.reduce((newest, { updatedAt }) => (updatedAt > newest ? updatedAt : newest), "");
   const selectable = rows.filter((fact) => mayChange(fact.shared)).slice(0, MOST_SELECTED);
   return (
     <ListView
@@ -77,7 +90,7 @@ export function FactsView({ place, lastVisit }: { place: Place; lastVisit: strin
         <FactFilters place={place} />
         {selected.size > 0
           ? <SelectionBar facts={[...selected.values()]} all={selectable.length} complete={selectable.length === list.total.value} onClear={() => setSelected(new Map())} onSelectAll={() => setSelected(new Map(selectable.map((fact) => [fact.id, fact])))} />
-          : <div class="total"><span role="status">{filters.changes ? <Changes list={list} filters={filters} /> : <>{totalText(list, "fact")}{rows.length > 0 && (isPast ? ", without those retracted since" : filters.order === "" && newSince(rows, lastVisit))}</>}</span>{!isPast && <FactOrderChoice filters={place.filters} />}</div>}
+          : <div class="total"><span role="status">{filters.changes ? <Changes list={list} filters={filters} /> : <>{totalText(list, "fact")}{rows.length > 0 && (isPast ? ", without those retracted since" : filters.order === "" && newSince(rows, lastVisit))}</>}</span>{!isPast && lastVisit !== null && latest > lastVisit && <MarkSeen visits={visits} latest={latest} />}{!isPast && <FactOrderChoice filters={place.filters} />}</div>}
       </>}
     >
       {place.id && <FactDetail id={place.id} place={place} />}

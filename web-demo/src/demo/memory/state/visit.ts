@@ -1,14 +1,77 @@
-// When the user last opened the Memory page. Facts that changed since are marked as new.
-const KEY = "recall.memory.visit";
+// Which facts are new to the reader. A visit ends when the Memory page was away for half an hour. Until then, a reload keeps the marks.
+import { signal, type ReadonlySignal } from "@preact/signals";
 
-/** Returns the time of the previous visit, and stores the time of this one. null: this is the first. */
-export function beginVisit(now = new Date().toISOString()): string | null {
+const KEY = "recall.memory.visit";
+const AWAY_MS = 30 * 60_000;
+/** While the page is in view, it stores this often that it is. */
+const SEEN_EVERY_MS = 60_000;
+
+export interface Visit {
+  /** Facts that changed later are new. null: this is the first visit. */
+  readonly since: string | null;
+  /** When the page was last in view. */
+  readonly seenAt: string;
+}
+
+/** The visit that the page is in at `now`: the one before, or a new one. */
+export function continueVisit(before: Visit | null, now: Date): Visit {
+  const isNew = before !== null && now.getTime() - Date.parse(before.seenAt) >= AWAY_MS;
+  return { since: isNew ? before.seenAt : (before?.since ?? null), seenAt: now.toISOString() };
+}
+
+function read(): Visit | null {
   try {
-    const previous = localStorage.getItem(KEY);
-    localStorage.setItem(KEY, now);
-    return previous;
+    const stored: unknown = JSON.parse(localStorage.getItem(KEY) ?? "null");
+    if (typeof stored !== "object" || stored === null || !("since" in stored) || !("seenAt" in stored)) return null;
+    const { since, seenAt } = stored;
+    return typeof seenAt === "string" && (since === null || typeof since === "string") ? { since, seenAt } : null;
   } catch {
-    // Storage is forbidden. Every visit is then the first.
+    // Storage is forbidden, or contains something else.
     return null;
+  }
+}
+
+export class Visits {
+  #visit: Visit = continueVisit(read(), new Date());
+  readonly #since = signal(this.#visit.since);
+
+  /** Facts that changed later are new. null: this is the first visit. */
+  get since(): ReadonlySignal<string | null> {
+    return this.#since;
+  }
+
+  /** Notices that the page is in view, and what other tabs do. Returns a function that ends this. */
+  follow(): () => void {
+    const see = () => { if (document.visibilityState === "visible") this.#store(continueVisit(read() ?? this.#visit, new Date())); };
+    const adopt = ({ key }: StorageEvent) => { if (key === KEY) this.#show(read() ?? this.#visit); };
+    see();
+    const timer = setInterval(see, SEEN_EVERY_MS);
+    document.addEventListener("visibilitychange", see);
+    addEventListener("storage", adopt);
+    return () => {
+      clearInterval(timer);
+      document.removeEventListener("visibilitychange", see);
+      removeEventListener("storage", adopt);
+    };
+  }
+
+  /** `latest`: when the newest fact changed, by the clock of the server. */
+  markAllSeen(latest: string): void {
+    const now = new Date().toISOString();
+    this.#store({ since: latest > now ? latest : now, seenAt: now });
+  }
+
+  #show(visit: Visit) {
+    this.#visit = visit;
+    this.#since.value = visit.since;
+  }
+
+  #store(visit: Visit) {
+    this.#show(visit);
+    try {
+      localStorage.setItem(KEY, JSON.stringify(visit));
+    } catch {
+      // Storage is full or forbidden. The marks last until the page closes.
+    }
   }
 }

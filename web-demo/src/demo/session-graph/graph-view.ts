@@ -167,12 +167,12 @@ export class GraphView {
       if (!text) return [];
       const required = group.classList.contains("lit");
       const weight = edge.fact.status === "active" ? edge.fact.weight : 0;
-      return [{ id: edge.id, width: this.#widths.of(text, required ? "lit" : "label"), required, weight, points: edgePath(edge).labelPoints }];
+      return [{ id: edge.id, width: this.#widths.of(text, required ? "lit" : "label", letter), required, weight, points: edgePath(edge).labelPoints }];
     });
     const names = new Map(this.#graph.nodes.map(({ id }) => [id, svg.getElementById?.(`n-${id}`)?.querySelector<SVGTextElement>(".name") ?? null]));
     const nameWidth = ({ id }: GraphNode) => {
       const name = names.get(id);
-      return name ? this.#widths.of(name, "name") : 0;
+      return name ? this.#widths.of(name, "name", letter) : 0;
     };
     const sides = placeNames(this.#graph.nodes, letter, nameWidth, ({ id }) => names.get(id)?.closest(".node")?.classList.contains("lit") ?? false);
     const places = placeLabels(labels, this.#graph.nodes, letter, nameWidth, sides);

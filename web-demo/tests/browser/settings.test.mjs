@@ -286,7 +286,7 @@ test("a theme applies at once in all tabs, and before the first paint after a re
   await page.reload({ waitUntil: "commit" });
   await page.waitForFunction(() => document.body && document.styleSheets.length > 0);
   assert.equal(await background(tab), DARK);
-  assert.equal(await page.locator("#app").innerHTML(), "", "the page itself has not started");
+  await waitForElement(page.locator("#app > .early"), "the page that has not started");
   release();
   await waitForElement(page.getByLabel("Dark"), "the settings again");
   assert.ok(await page.getByLabel("Dark").isChecked());

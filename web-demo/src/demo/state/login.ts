@@ -3,6 +3,7 @@
 import { signal } from "@preact/signals";
 import { RecallClient, RecallError, type Account, type Who } from "@relevantic/recall";
 import { clearDrafts } from "./drafts.ts";
+import { rememberLogin, showPage } from "./early-page.ts";
 import { writeTokens } from "./forget-tokens.ts";
 import { clearKept } from "./kept.ts";
 import { outbox } from "./outbox.ts";
@@ -26,7 +27,7 @@ export const client = new RecallClient({ token: () => token, csrfToken: () => cs
 
 /** Reads the account from the server. Returns false if the user must log in first. */
 export async function loadAccount(): Promise<boolean> {
-  const session: Account = await client.whoIsThere();
+  const session: Account = await client.whoIsThere().finally(showPage);
   const { user, visit } = session;
   const visiting = user?.role === "ANONYMOUS";
   account.value = user;
@@ -35,6 +36,7 @@ export async function loadAccount(): Promise<boolean> {
   visitOffer.value = user && !visiting && visit && visit.messages > 0 ? { messages: visit.messages } : null;
   const loggedIn = session.methods.length === 0 || user !== null || token !== undefined;
   loginMethods.value = loggedIn ? null : session.methods;
+  rememberLogin(session.methods.length > 0 && user === null);
   return loggedIn;
 }
 

@@ -15,14 +15,18 @@ import { Retention } from "./parts/retention.tsx";
 import { Tokens } from "./parts/tokens.tsx";
 import { Usage } from "./parts/usage.tsx";
 import { Users } from "./parts/users.tsx";
+import { strings } from "./strings.ts";
 
-const YourData = () => <p>Export everything that Recall knows of you, or delete it: <a href="#/memory/data">Your data</a> in Memory.</p>;
+function YourData() {
+  const [before, link, after] = strings.data.exportOrDelete;
+  return <p>{before}<a href="#/memory/data">{link}</a>{after}</p>;
+}
 
 type Section = readonly [path: string, title: string, Content: () => JSX.Element];
-const first: Section = ["tokens", "Access tokens", Tokens];
+const first: Section = ["tokens", strings.tokens.title, Tokens];
 const sections: readonly Section[] = [
-  first, ["front-ends", "Connected front ends", FrontEnds], ["usage", "Usage", Usage], ["activity", "Activity", Activity], ["users", "Users", Users], ["remembering", "Remembering", Remembering], ["never-stored", "Never stored", NeverStored],
-  ["retention", "How long data is kept", Retention], ["appearance", "Appearance", Appearance], ["data", "Your data", YourData], ["connection", "Connection", Connection],
+  first, ["front-ends", strings.frontEnds.title, FrontEnds], ["usage", strings.usage.title, Usage], ["activity", strings.activity.title, Activity], ["users", strings.users.title, Users], ["remembering", strings.remembering.title, Remembering], ["never-stored", strings.neverStored.title, NeverStored],
+  ["retention", strings.retention.title, Retention], ["appearance", strings.appearance.title, Appearance], ["data", strings.data.title, YourData], ["connection", strings.connection.title, Connection],
 ];
 /** Sections that other users do not see. */
 const forAdministrators: ReadonlySet<string> = new Set(["users"]);
@@ -33,16 +37,16 @@ export function SettingsPage({ section }: { section: string }) {
   const shown = sections.filter(([path]) => isAdministrator || !forAdministrators.has(path));
   const [open, title, Content] = shown.find(([path]) => path === section) ?? first;
   useEffect(() => {
-    document.title = "Settings, Recall";
+    document.title = strings.pageTitle;
     return () => { document.title = "Recall"; };
   }, []);
   return (
     <main id="main" class="place-page settings" tabIndex={-1}>
       <div class="head">
-        <h1>Settings</h1>
+        <h1>{strings.title}</h1>
         {/* What the user may do must be known first. A later link would move the section. */}
         {start.value && (
-          <div class="views" role="navigation" aria-label="Parts of the settings">
+          <div class="views" role="navigation" aria-label={strings.parts}>
             {shown.map(([path, label]) => <a key={path} href={`${settingsHref}/${path}`} aria-current={path === open ? "page" : undefined}>{label}</a>)}
           </div>
         )}

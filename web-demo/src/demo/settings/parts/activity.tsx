@@ -8,6 +8,7 @@ import { AccessTokens, Activity as ActivityPage, type AuditRow } from "../genera
 import { actorWord, describe, type Known } from "../state/activity-words.ts";
 import { usePages } from "../state/pages.ts";
 import { PageEnd } from "./page-end.tsx";
+import { strings } from "../strings.ts";
 
 /** Names of the viewer's access tokens by id. Empty for users who cannot list them. */
 function useTokenNames(): Known["tokenNames"] {
@@ -28,17 +29,13 @@ function Entry({ entry, known, showsActor }: { entry: AuditRow; known: Known; sh
     <li>
       <time dateTime={entry.at}>{moment(new Date(entry.at))}</time>
       <span>{href ? <a href={href}>{text}</a> : text}{about && `: ${about}`}</span>
-      {showsActor && <small>by {actorWord(entry, known)}</small>}
+      {showsActor && <small>{strings.activity.by(actorWord(entry, known))}</small>}
     </li>
   );
 }
 
 function Refusal({ everybody }: { everybody: boolean }) {
-  return (
-    <p class="warn">
-      {everybody ? "This login or access token cannot read the activity of all users. Log in as an administrator." : "This login or access token cannot read the activity. Log in again to see it."}
-    </p>
-  );
+  return <p class="warn">{everybody ? strings.activity.refusedOfAll : strings.activity.refused}</p>;
 }
 
 function Entries({ everybody, tokenNames }: { everybody: boolean; tokenNames: Known["tokenNames"] }) {
@@ -46,12 +43,12 @@ function Entries({ everybody, tokenNames }: { everybody: boolean; tokenNames: Kn
   const { rows, isWhole, isRefused, error } = pages;
   if (isRefused) return <Refusal everybody={everybody} />;
   if (!rows) return <Trouble text={error} />;
-  if (rows.length === 0) return <p>Nothing is recorded yet.</p>;
+  if (rows.length === 0) return <p>{strings.activity.none}</p>;
   const known = { viewerId: start.value?.viewer.id, tokenNames };
   return (
     <>
-      <ol class="activity" role="list" aria-label="Activity">{rows.map((entry) => <Entry key={entry.id} entry={entry} known={known} showsActor={everybody} />)}</ol>
-      <PageEnd pages={pages} text={isWhole ? `These are all entries (${rows.length}).` : `These are the latest ${rows.length} entries.`} />
+      <ol class="activity" role="list" aria-label={strings.activity.title}>{rows.map((entry) => <Entry key={entry.id} entry={entry} known={known} showsActor={everybody} />)}</ol>
+      <PageEnd pages={pages} text={isWhole ? strings.activity.all(rows.length) : strings.activity.latest(rows.length)} />
     </>
   );
 }
@@ -60,8 +57,8 @@ function EverybodySwitch({ isOn, onChange }: { isOn: boolean; onChange: (isOn: b
   const note = useId();
   return (
     <>
-      <label class="choice"><input type="checkbox" role="switch" aria-describedby={note} checked={isOn} onChange={(event) => onChange(event.currentTarget.checked)} />Of all users</label>
-      <p class="soft" id={note}>The server records each time that you read the activity of all users.</p>
+      <label class="choice"><input type="checkbox" role="switch" aria-describedby={note} checked={isOn} onChange={(event) => onChange(event.currentTarget.checked)} />{strings.activity.ofAllUsers}</label>
+      <p class="soft" id={note}>{strings.activity.isRecorded}</p>
     </>
   );
 }
@@ -71,7 +68,7 @@ export function Activity() {
   const tokenNames = useTokenNames();
   return (
     <>
-      <p>Logins, access tokens, changes by hand, deletions and exports, latest first. No entry contains text from a memory.</p>
+      <p>{strings.activity.about}</p>
       {start.value?.viewer.role === "ADMIN" && <EverybodySwitch isOn={everybody} onChange={setEverybody} />}
       <Entries key={String(everybody)} everybody={everybody} tokenNames={tokenNames} />
     </>

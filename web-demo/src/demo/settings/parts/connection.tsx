@@ -5,17 +5,20 @@ import { milliseconds, transportName } from "../../state/format.ts";
 import { frames } from "../../state/frames.ts";
 import { watch } from "../../state/offline.ts";
 import { disconnect, reconnect } from "../../state/stream.ts";
+import { strings } from "../strings.ts";
+
+const words = strings.connection;
 
 /** Sizes and kinds only: the page keeps no text of an event for this. */
 function Frames() {
-  if (frames.value.length === 0) return <p>No event has arrived yet. Say something in the session, here or elsewhere.</p>;
+  if (frames.value.length === 0) return <p>{words.noEvents}</p>;
   return (
     <table>
-      <caption>Last {frames.value.length} events, latest first</caption>
-      <thead><tr><th scope="col">Number</th><th scope="col">Kind</th><th scope="col">Bytes</th><th scope="col">Delay</th></tr></thead>
+      <caption>{words.events(frames.value.length)}</caption>
+      <thead><tr>{words.columns.map((name) => <th key={name} scope="col">{name}</th>)}</tr></thead>
       <tbody>
         {frames.value.map(({ key, kind, bytes, seq, replayed, delayMs }) => (
-          <tr key={key}><th scope="row">{seq ?? "none"}</th><td>{kind}</td><td>{bytes.toLocaleString()}</td><td>{replayed ? "replayed" : delayMs === null ? "" : milliseconds(delayMs)}</td></tr>
+          <tr key={key}><th scope="row">{seq ?? words.none}</th><td>{kind}</td><td>{bytes.toLocaleString()}</td><td>{replayed ? words.replayed : delayMs === null ? "" : milliseconds(delayMs)}</td></tr>
         ))}
       </tbody>
     </table>
@@ -26,27 +29,27 @@ function Frames() {
 function Cut({ isCut }: { isCut: boolean }) {
   return (
     <>
-      <p>{isCut ? "The line is cut. Recall goes on, but this page does not see it." : "Cut the line, and the page sees nothing new. Restore it, and the page replays what it missed."}</p>
-      <p><button type="button" class="plain" onClick={isCut ? reconnect : disconnect}>{isCut ? "Restore the line" : "Cut the line"}</button></p>
+      <p>{isCut ? words.isCut : words.mayCut}</p>
+      <p><button type="button" class="plain" onClick={isCut ? reconnect : disconnect}>{isCut ? words.restore : words.cut}</button></p>
     </>
   );
 }
 
 export function Connection() {
   const state = connection.value;
-  if (!state) return <p>{watch.active.value ? "The server cannot be reached" : "No session is open"}, so there is no event stream.</p>;
+  if (!state) return <p>{watch.active.value ? words.unreachable : words.noSession}</p>;
   const { phase, transport, latencyMs, cursor, replayed, attempt, reason } = state;
   const delay = frames.value.find(({ delayMs }) => delayMs !== null)?.delayMs ?? null;
   const rows: ReadonlyArray<[name: string, value: string | null]> = [
-    ["State", phase], ["Transport", transport && transportName(transport)], ["Round trip", latencyMs === null ? null : milliseconds(latencyMs)],
-    ["Delay of the last event", delay === null ? null : milliseconds(delay)],
-    ["Session", sessionId.value], ["Cursor", cursor], ["Replayed events", String(replayed)], ["Failed attempts", String(attempt)], ["Last end", reason],
+    [words.rows.state, phase], [words.rows.transport, transport && transportName(transport)], [words.rows.roundTrip, latencyMs === null ? null : milliseconds(latencyMs)],
+    [words.rows.delay, delay === null ? null : milliseconds(delay)],
+    [words.rows.session, sessionId.value], [words.rows.cursor, cursor], [words.rows.replayed, String(replayed)], [words.rows.failed, String(attempt)], [words.rows.lastEnd, reason],
   ];
   return (
     <>
-      <p>Events of the open session arrive in a stream. After an interruption it resumes after its cursor.</p>
+      <p>{words.about}</p>
       {phase !== "closed" && <Cut isCut={phase === "paused"} />}
-      <dl class="details">{rows.map(([name, value]) => <Fragment key={name}><dt>{name}</dt><dd>{value ?? "none"}</dd></Fragment>)}</dl>
+      <dl class="details">{rows.map(([name, value]) => <Fragment key={name}><dt>{name}</dt><dd>{value ?? words.none}</dd></Fragment>)}</dl>
       <Frames />
     </>
   );

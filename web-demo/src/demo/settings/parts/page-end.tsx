@@ -2,6 +2,7 @@
 import { useEffect, useRef } from "preact/hooks";
 import { Trouble } from "../../parts/dialog.tsx";
 import type { Pages, Search } from "../state/pages.ts";
+import { strings } from "../strings.ts";
 
 /** `search`: the button searches the rows that are not read yet. */
 export function PageEnd<Row>({ pages, text, search }: { pages: Pages<Row>; text: string; search?: Search<Row> | undefined }) {
@@ -17,7 +18,7 @@ export function PageEnd<Row>({ pages, text, search }: { pages: Pages<Row>; text:
     <>
       <p class="soft" role="status" tabIndex={-1} ref={status}>{text}</p>
       <Trouble text={error} />
-      {!isWhole && <p><button type="button" class="plain" aria-busy={busy} onClick={() => { if (!busy) void more(search); }}>{search ? "Search the others" : "Show more"}</button></p>}
+      {!isWhole && <p><button type="button" class="plain" aria-busy={busy} onClick={() => { if (!busy) void more(search); }}>{search ? strings.pages.searchOthers : strings.pages.showMore}</button></p>}
     </>
   );
 }

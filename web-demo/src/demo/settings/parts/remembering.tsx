@@ -4,6 +4,9 @@ import { Trouble } from "../../parts/dialog.tsx";
 import { useAction } from "../../state/action.ts";
 import { pauseAll } from "../../state/session-actions.ts";
 import { start } from "../../state/viewer.ts";
+import { strings } from "../strings.ts";
+
+const words = strings.remembering;
 
 export function Remembering() {
   const { error, run } = useAction();
@@ -16,11 +19,11 @@ export function Remembering() {
   };
   return (
     <>
-      <p>While remembering is paused, what you write is stored and your questions are answered. But nothing is learned from your messages, and they are not found later, also after you resume.</p>
-      <label class="choice"><input type="checkbox" role="switch" checked={chosen ?? isPaused} onChange={(event) => choose(event.currentTarget.checked)} />Pause remembering in all sessions</label>
-      <p role="status" class={isPaused ? "warn" : "soft"}>{isPaused ? "Remembering is paused." : "Recall remembers what you write."}</p>
+      <p>{words.about}</p>
+      <label class="choice"><input type="checkbox" role="switch" checked={chosen ?? isPaused} onChange={(event) => choose(event.currentTarget.checked)} />{words.pause}</label>
+      <p role="status" class={isPaused ? "warn" : "soft"}>{isPaused ? words.isPaused : words.isOn}</p>
       <Trouble text={error} />
-      <p class="soft">Facts that you state on the Memory page and documents are remembered in any case. One session is paused in its menu in the list of sessions.</p>
+      <p class="soft">{words.limits}</p>
     </>
   );
 }

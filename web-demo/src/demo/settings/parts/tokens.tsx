@@ -6,7 +6,9 @@ import { useAction } from "../../state/action.ts";
 import { day } from "../../state/format.ts";
 import { account, client, hasToken } from "../../state/login.ts";
 import { AccessTokens, CreateAccessToken, RevokeAccessToken, type TokenRow } from "../generated/operations.ts";
+import { strings } from "../strings.ts";
 
+const words = strings.tokens;
 const READ = "recall.read";
 const WRITE = "recall.write";
 const LIFETIMES = [7, 30, 90, 366];
@@ -30,14 +32,14 @@ function Secret({ secret, onClose }: { secret: string; onClose: () => void }) {
   const copy = () => {
     select();
     // Pages without TLS have no clipboard.
-    if (!navigator.clipboard) return setStatus("It is selected. Copy it with the keyboard.");
-    navigator.clipboard.writeText(secret).then(() => setStatus("Copied."), () => setStatus("It is selected. Copy it with the keyboard."));
+    if (!navigator.clipboard) return setStatus(words.selected);
+    navigator.clipboard.writeText(secret).then(() => setStatus(words.copied), () => setStatus(words.selected));
   };
   return (
-    <div class="secret" role="group" aria-label="New access token">
-      <label>Copy the token now. It is not shown again.<input ref={field} type="text" readOnly value={secret} /></label>
-      <button type="button" class="strong" onClick={copy}>Copy</button>
-      <button type="button" class="plain" onClick={onClose}>Done</button>
+    <div class="secret" role="group" aria-label={words.newToken}>
+      <label>{words.copyNow}<input ref={field} type="text" readOnly value={secret} /></label>
+      <button type="button" class="strong" onClick={copy}>{words.copy}</button>
+      <button type="button" class="plain" onClick={onClose}>{words.done}</button>
       <p class="soft" role="status">{status}</p>
     </div>
   );
@@ -60,10 +62,10 @@ function CreateForm({ onCreated }: { onCreated: (token: TokenRow, secret: string
   };
   return (
     <form class="create" onSubmit={submit}>
-      <label>Name<input type="text" name="name" required maxLength={100} autocomplete="off" value={name} onInput={(event) => setName(event.currentTarget.value)} /></label>
-      <label>Access<select name="scopes"><option value={`${READ} ${WRITE}`}>Read and write</option><option value={READ}>Read only</option></select></label>
-      <label>Expires after<select name="days">{LIFETIMES.map((days) => <option key={days} value={days} selected={days === DEFAULT_LIFETIME}>{days} days</option>)}</select></label>
-      <button type="submit" class="strong" disabled={busy}>Create</button>
+      <label>{words.name}<input type="text" name="name" required maxLength={100} autocomplete="off" value={name} onInput={(event) => setName(event.currentTarget.value)} /></label>
+      <label>{words.access}<select name="scopes"><option value={`${READ} ${WRITE}`}>{words.readAndWrite}</option><option value={READ}>{words.readOnly}</option></select></label>
+      <label>{words.expiresAfter}<select name="days">{LIFETIMES.map((days) => <option key={days} value={days} selected={days === DEFAULT_LIFETIME}>{words.days(days)}</option>)}</select></label>
+      <button type="submit" class="strong" disabled={busy}>{words.create}</button>
       <Trouble text={error} />
     </form>
   );
@@ -76,12 +78,12 @@ function RevokeDialog({ token, onRevoked, onClose }: { token: TokenRow; onRevoke
     onRevoked();
   });
   return (
-    <Dialog title={`Revoke ${token.name}`} onClose={onClose}>
-      <p>The server then refuses requests with this token. This cannot be undone.</p>
+    <Dialog title={words.revokeName(token.name)} onClose={onClose}>
+      <p>{words.revokeMeans}</p>
       <Trouble text={error} />
       <footer>
-        <button type="button" class="plain" autofocus onClick={onClose}>Cancel</button>
-        <button type="button" class="danger" disabled={busy} onClick={() => void revoke()}>Revoke</button>
+        <button type="button" class="plain" autofocus onClick={onClose}>{words.cancel}</button>
+        <button type="button" class="danger" disabled={busy} onClick={() => void revoke()}>{words.revoke}</button>
       </footer>
     </Dialog>
   );
@@ -90,15 +92,14 @@ function RevokeDialog({ token, onRevoked, onClose }: { token: TokenRow; onRevoke
 function Row({ token, onRevoke }: { token: TokenRow; onRevoke: () => void }) {
   const { name, scopes, createdAt, lastUsedAt, expiresAt } = token;
   const expired = Date.parse(expiresAt) <= Date.now();
+  const access = scopes.includes(WRITE) ? (scopes.includes(READ) ? "all" : "write") : "read";
   return (
     <li>
       <div>
         <b>{name}</b>
-        <small>
-          {scopes.includes(WRITE) ? scopes.includes(READ) ? "read and write" : "write only" : "read only"}, created {day(createdAt)}, {lastUsedAt ? `last used ${day(lastUsedAt)}` : "never used"}, {expired ? "expired" : "expires"} {day(expiresAt)}
-        </small>
+        <small>{words.row(access, day(createdAt), lastUsedAt && day(lastUsedAt), expired, day(expiresAt))}</small>
       </div>
-      <button type="button" class="plain" aria-label={`Revoke ${name}`} onClick={onRevoke}>Revoke…</button>
+      <button type="button" class="plain" aria-label={words.revokeName(name)} onClick={onRevoke}>{words.openRevoke}</button>
     </li>
   );
 }
@@ -120,8 +121,8 @@ function Manage() {
     <>
       <CreateForm onCreated={(token, text) => { setTokens([token, ...tokens]); setSecret(text); }} />
       {secret && <Secret key={secret} secret={secret} onClose={() => { setSecret(null); focusSection(); }} />}
-      <ul class="tokens" aria-label="Access tokens">{tokens.map((token) => <Row key={token.id} token={token} onRevoke={() => setRevoking(token)} />)}</ul>
-      {tokens.length === 0 && <p class="soft">There are no access tokens.</p>}
+      <ul class="tokens" aria-label={words.title}>{tokens.map((token) => <Row key={token.id} token={token} onRevoke={() => setRevoking(token)} />)}</ul>
+      {tokens.length === 0 && <p class="soft">{words.none}</p>}
       {revoking && <RevokeDialog token={revoking} onRevoked={onRevoked} onClose={() => setRevoking(null)} />}
     </>
   );
@@ -132,13 +133,13 @@ export function Tokens() {
   const { origin } = location;
   return (
     <>
-      <p>An access token lets a script or an agent use your memory without a login. Send it with each request:</p>
+      <p>{words.about}</p>
       <pre><code>{`curl ${origin}/graphql -H "Authorization: Bearer $TOKEN" -H "Content-Type: application/json" -d '{"query": "{ viewer { name } }"}'`}</code></pre>
-      <p>Or connect an agent by MCP:</p>
-      <pre><code>RECALL_MCP_TOKEN=$TOKEN recall mcp --url {origin}</code></pre>
-      {user?.role === "ANONYMOUS" ? <p class="warn">Visitors have no access tokens. Log in to create one.</p>
+      <p>{words.agent}</p>
+      <pre><code>{`RECALL_MCP_TOKEN=$TOKEN recall mcp --url ${origin}`}</code></pre>
+      {user?.role === "ANONYMOUS" ? <p class="warn">{words.visitor}</p>
         : user || hasToken.value ? <Manage />
-        : <p class="warn">This server has no login: scripts and agents on this machine need no token.</p>}
+        : <p class="warn">{words.noLogin}</p>}
     </>
   );
 }

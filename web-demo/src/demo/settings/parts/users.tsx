@@ -1,5 +1,4 @@
 // The users of the server with counts of their data, for administrators.
-import type { UserKind } from "@relevantic/recall";
 import { useState } from "preact/hooks";
 import { Trouble } from "../../parts/dialog.tsx";
 import { day } from "../../state/format.ts";
@@ -9,18 +8,20 @@ import { Users as UserPage, type UserRow } from "../generated/operations.ts";
 import { usePages } from "../state/pages.ts";
 import { everyUser, fits, isSearching, sentenceOf, type UserSearch } from "../state/user-search.ts";
 import { PageEnd } from "./page-end.tsx";
+import { strings } from "../strings.ts";
 
-const kinds: Record<UserKind, string> = { ACCOUNT: "Account", VISITOR: "Visitor", SHARED: "Shared memory" };
+const words = strings.users;
+const names = words.columns;
 
 /** The columns after the user. On a narrow screen, each row is a card, and each value has the name of its column. */
 const columns: ReadonlyArray<readonly [name: string, value: (user: UserRow) => string]> = [
-  ["Kind", ({ kind }) => kinds[kind]],
-  ["Last active", ({ lastActiveAt }) => (lastActiveAt === null ? "never" : day(lastActiveAt))],
-  ["Sessions", ({ sessions }) => sessions.toLocaleString()],
-  ["Messages", ({ messages }) => messages.toLocaleString()],
-  ["Facts", ({ facts }) => facts.toLocaleString()],
-  ["Documents", ({ documents }) => documents.toLocaleString()],
-  ["Tokens", ({ tokens }) => (tokens.inputTokens + tokens.outputTokens).toLocaleString()],
+  [names.kind, ({ kind }) => words.kinds[kind]],
+  [names.lastActive, ({ lastActiveAt }) => (lastActiveAt === null ? words.never : day(lastActiveAt))],
+  [names.sessions, ({ sessions }) => sessions.toLocaleString()],
+  [names.messages, ({ messages }) => messages.toLocaleString()],
+  [names.facts, ({ facts }) => facts.toLocaleString()],
+  [names.documents, ({ documents }) => documents.toLocaleString()],
+  [names.tokens, ({ tokens }) => (tokens.inputTokens + tokens.outputTokens).toLocaleString()],
 ];
 
 /** Ids of users who came at the same time begin alike. */
@@ -40,9 +41,9 @@ function User({ user, chosen, onChoose }: RowProps) {
   return (
     <tr role="row">
       <th scope="row" role="rowheader">
-        <button type="button" class="id" title={id} onClick={() => onChoose(id)}><code>{shortened(id)}</code><span class="unseen"> Copy the id</span></button>
-        {id === start.value?.viewer.id && <b class="badge">you</b>}
-        {chosen?.id === id && <small>{chosen.isCopied ? "copied" : id}</small>}
+        <button type="button" class="id" title={id} onClick={() => onChoose(id)}><code>{shortened(id)}</code><span class="unseen">{words.copyId}</span></button>
+        {id === start.value?.viewer.id && <b class="badge">{words.you}</b>}
+        {chosen?.id === id && <small>{chosen.isCopied ? words.copied : id}</small>}
       </th>
       {columns.map(([name, value]) => <td key={name} role="cell" data-column={name}>{value(user)}</td>)}
     </tr>
@@ -52,8 +53,8 @@ function User({ user, chosen, onChoose }: RowProps) {
 function Table({ rows, ...choice }: { rows: readonly UserRow[] } & Omit<RowProps, "user">) {
   // A table that is laid out as cards has no roles of its own in some browsers.
   return (
-    <table class="users" role="table" aria-label="Users">
-      <thead role="rowgroup"><tr role="row"><th scope="col" role="columnheader">User</th>{columns.map(([name]) => <th key={name} scope="col" role="columnheader">{name}</th>)}</tr></thead>
+    <table class="users" role="table" aria-label={words.title}>
+      <thead role="rowgroup"><tr role="row"><th scope="col" role="columnheader">{names.user}</th>{columns.map(([name]) => <th key={name} scope="col" role="columnheader">{name}</th>)}</tr></thead>
       <tbody role="rowgroup">{rows.map((user) => <User key={user.id} user={user} {...choice} />)}</tbody>
     </table>
   );
@@ -62,9 +63,9 @@ function Table({ rows, ...choice }: { rows: readonly UserRow[] } & Omit<RowProps
 function SearchFields({ search, onChange }: { search: UserSearch; onChange: (search: UserSearch) => void }) {
   const choose = (kind: string) => onChange({ ...search, kind: kind === "ACCOUNT" || kind === "VISITOR" ? kind : null });
   return (
-    <form class="user-search" role="search" aria-label="Users" onSubmit={(event) => event.preventDefault()}>
-      <label>Find by id<input type="search" autocomplete="off" spellcheck={false} value={search.text} onInput={(event) => onChange({ ...search, text: event.currentTarget.value })} /></label>
-      <label>Kind<select value={search.kind ?? ""} onChange={(event) => choose(event.currentTarget.value)}><option value="">All</option><option value="ACCOUNT">Accounts</option><option value="VISITOR">Visitors</option></select></label>
+    <form class="user-search" role="search" aria-label={words.title} onSubmit={(event) => event.preventDefault()}>
+      <label>{words.findById}<input type="search" autocomplete="off" spellcheck={false} value={search.text} onInput={(event) => onChange({ ...search, text: event.currentTarget.value })} /></label>
+      <label>{names.kind}<select value={search.kind ?? ""} onChange={(event) => choose(event.currentTarget.value)}><option value="">{words.all}</option><option value="ACCOUNT">{words.accounts}</option><option value="VISITOR">{words.visitors}</option></select></label>
     </form>
   );
 }
@@ -74,7 +75,7 @@ function List() {
   const [search, setSearch] = useState(everyUser);
   const [chosen, setChosen] = useState<Chosen | null>(null);
   const { rows, isWhole, isRefused, error } = pages;
-  if (isRefused) return <p class="warn">This login or access token cannot read the list of users. Log in as an administrator.</p>;
+  if (isRefused) return <p class="warn">{words.refused}</p>;
   if (!rows) return <Trouble text={error} />;
   const choose = (id: string) => {
     const finish = (isCopied: boolean) => setChosen({ id, isCopied });
@@ -87,7 +88,7 @@ function List() {
     <>
       <SearchFields search={search} onChange={setSearch} />
       {shown.length > 0 && <Table rows={shown} chosen={chosen} onChoose={choose} />}
-      <p class="unseen" role="status">{chosen && `${chosen.isCopied ? "Copied" : "The id is"} ${chosen.id}.`}</p>
+      <p class="unseen" role="status">{chosen && words.said(chosen.id, chosen.isCopied)}</p>
       <PageEnd pages={pages} text={sentenceOf(search, rows, isWhole)} search={searched ? { fits: (user) => fits(search, user) } : undefined} />
     </>
   );
@@ -95,8 +96,8 @@ function List() {
 
 export const Users = () => (
   <>
-    <p>Who has data on this server, and how much. Names and contents are not shown. Tokens are those that model servers used in the last 30 days. A click on an id copies it.</p>
-    <p class="soft">The server records each time that you read this list.</p>
+    <p>{words.about}</p>
+    <p class="soft">{words.isRecorded}</p>
     <List />
   </>
 );

@@ -6,6 +6,7 @@ import { day } from "../../state/format.ts";
 import { entityHref, sessionHref, topicHref } from "../../state/route.ts";
 import type { EntityName, Said, TopicName } from "../generated/operations.ts";
 import { isUnfinished, type OpenedDocument } from "../state/library.ts";
+import { strings } from "../strings.ts";
 
 /** As wide as the layout with two columns. On a phone, open groups would push the text down. */
 const hasTwoColumns = () => matchMedia("(min-width: 1100px)").matches;
@@ -13,15 +14,15 @@ const hasTwoColumns = () => matchMedia("(min-width: 1100px)").matches;
 export function Topics({ topics, label }: { topics: readonly TopicName[]; label: string }) {
   return (
     <ul class="topics" aria-label={label}>
-      {topics.map((topic) => <li key={topic.id}><a href={topicHref(topic.id)}>{topic.name}{topic.shared && <small> (shared)</small>}</a></li>)}
+      {topics.map((topic) => <li key={topic.id}><a href={topicHref(topic.id)}>{topic.name}{topic.shared && <small>{strings.about.sharedTopic}</small>}</a></li>)}
     </ul>
   );
 }
 
 export function Names({ entities }: { entities: readonly EntityName[] }) {
   return (
-    <ul class="names" aria-label="Names">
-      {entities.map(({ id, name, type, isViewer }) => <li key={id}><a href={entityHref(id)} data-type={type.toLowerCase()}>{isViewer ? "You" : name}</a></li>)}
+    <ul class="names" aria-label={strings.about.names}>
+      {entities.map(({ id, name, type, isViewer }) => <li key={id}><a href={entityHref(id)} data-type={type.toLowerCase()}>{isViewer ? strings.about.viewer : name}</a></li>)}
     </ul>
   );
 }
@@ -47,8 +48,8 @@ function Group({ title, count, keepsPlace, children }: { title: string; count: n
   if (count === 0 && !keepsPlace) return null;
   return (
     <details open={isOpen}>
-      <summary>{title} ({count})</summary>
-      {count === 0 ? <p class="soft">None yet.</p> : children}
+      <summary>{strings.about.group(title, count)}</summary>
+      {count === 0 ? <p class="soft">{strings.about.noneYet}</p> : children}
     </details>
   );
 }
@@ -58,12 +59,12 @@ export function About({ row }: { row: OpenedDocument }) {
   const [keepsPlace] = useState(isUnfinished(row));
   const [entities, questions, references] = [row.entities.nodes, row.questions.nodes, row.references.nodes];
   return (
-    <section class="about" aria-label="About this document">
-      {(row.summary || keepsPlace) && <><h2>Summary</h2><p class={row.summary ? undefined : "soft"}>{row.summary ?? "It appears here when the document is read."}</p></>}
-      <Group title="Topics" count={row.topics.length} keepsPlace={keepsPlace}><Topics topics={row.topics} label="Topics of this document" /></Group>
-      <Group title="Names" count={entities.length} keepsPlace={keepsPlace}><Names entities={entities} /></Group>
-      <Group title="Questions it answered" count={questions.length} keepsPlace={false}><Messages messages={questions} label="Questions that this document answered" /></Group>
-      <Group title="Messages that refer to it" count={references.length} keepsPlace={false}><Messages messages={references} label="Messages that refer to this document" /></Group>
+    <section class="about" aria-label={strings.about.label}>
+      {(row.summary || keepsPlace) && <><h2>{strings.about.summary}</h2><p class={row.summary ? undefined : "soft"}>{row.summary ?? strings.about.noSummary}</p></>}
+      <Group title={strings.about.topics} count={row.topics.length} keepsPlace={keepsPlace}><Topics topics={row.topics} label={strings.about.topicsLabel} /></Group>
+      <Group title={strings.about.names} count={entities.length} keepsPlace={keepsPlace}><Names entities={entities} /></Group>
+      <Group title={strings.about.questions} count={questions.length} keepsPlace={false}><Messages messages={questions} label={strings.about.questionsLabel} /></Group>
+      <Group title={strings.about.references} count={references.length} keepsPlace={false}><Messages messages={references} label={strings.about.referencesLabel} /></Group>
     </section>
   );
 }

@@ -1,7 +1,6 @@
 // Asks about one document or all: lists the passages that fit, or sends the question to the chat.
 import { useState } from "preact/hooks";
 import { awaited, memory, sessionId } from "../../state/current-session.ts";
-import { count } from "../../state/format.ts";
 import { client } from "../../state/login.ts";
 import { placeLabel } from "../../state/model.ts";
 import { send } from "../../state/outgoing.ts";
@@ -13,6 +12,7 @@ import { FindPassages, type FindPassagesResult } from "../generated/operations.t
 import { announcement } from "../state/library.ts";
 import { chooseSnippet } from "../state/text.ts";
 import { isTooLong, QuestionField } from "./question-field.tsx";
+import { strings } from "../strings.ts";
 
 const MAX_PASSAGES = 5;
 /** Weaker passages than this share of the best score are left out. */
@@ -40,11 +40,11 @@ async function askInChat(question: string, documentId: string | null): Promise<v
 }
 
 function Results({ found, question, hasWords, showsFile }: Result & { showsFile: boolean }) {
-  if (found.length === 0) return <p class="soft">No passage fits. Try other words.</p>;
+  if (found.length === 0) return <p class="soft">{strings.ask.none}</p>;
   return (
     <>
-    {!hasWords && <p class="soft">No passage contains these words. The nearest in meaning:</p>}
-    <ol class="found" aria-label="Passages that fit">
+    {!hasWords && <p class="soft">{strings.ask.onlyNear}</p>}
+    <ol class="found" aria-label={strings.ask.label}>
       {found.map(({ chunk }) => {
         const snippet = chooseSnippet(chunk.text, question);
         const { document } = chunk;
@@ -53,7 +53,7 @@ function Results({ found, question, hasWords, showsFile }: Result & { showsFile:
           <li key={chunk.id}>
             <a href={passageHref(document.id, chunk.id)} onClick={(event) => { event.preventDefault(); openPassage(document.id, chunk.id, snippet); }}>
               <q>{snippet}</q>
-              <small>{[place, chunk.heading].filter(Boolean).join(", ")}{document.shared && <i class="badge">shared</i>}</small>
+              <small>{[place, chunk.heading].filter(Boolean).join(", ")}{document.shared && <i class="badge">{strings.shared}</i>}</small>
             </a>
           </li>
         );
@@ -80,18 +80,18 @@ export function Ask({ documentId }: { documentId: string | null }) {
     const { chunks, methodsUsed } = (await client.graphql(FindPassages, { input })).context;
     const found = chunks.filter(({ score }) => score >= WEAKEST * (chunks[0]?.score ?? 0));
     setResult({ found, question: question.trim(), hasWords: methodsUsed.includes("KEYWORD") });
-    announcement.value = found.length === 0 ? "No passage fits." : `${count(found.length, "passage")} found.`;
+    announcement.value = found.length === 0 ? strings.ask.saidNone : strings.ask.said(found.length);
   });
   const cannotAsk = question.trim() === "" || isTooLong(question);
-  const title = documentId ? "Ask about this document" : "Ask your documents";
+  const title = documentId ? strings.ask.one : strings.ask.all;
   return (
     <section class="ask" aria-label={title}>
       <form onSubmit={(event) => { event.preventDefault(); if (!cannotAsk && !busy) void find(); }}>
-        <QuestionField id="ask-too-long" label={title} placeholder={documentId ? "Ask about this document" : "Ask all your documents"} value={question} onChange={setQuestion}>
-          <button type="submit" disabled={cannotAsk || busy}>Find</button>
+        <QuestionField id="ask-too-long" label={title} placeholder={documentId ? strings.ask.one : strings.ask.allHint} value={question} onChange={setQuestion}>
+          <button type="submit" disabled={cannotAsk || busy}>{strings.ask.find}</button>
         </QuestionField>
         <p class="soft">
-          Finds the passages that fit. Or <button type="button" class="link" disabled={cannotAsk || busy} onClick={() => void run(() => askInChat(question.trim(), documentId))}>ask in the chat</button>, which answers from {documentId ? "this document only" : "all that Recall knows"}.
+          {strings.ask.finds}<button type="button" class="link" disabled={cannotAsk || busy} onClick={() => void run(() => askInChat(question.trim(), documentId))}>{strings.ask.inChat}</button>{strings.ask.answersFrom(documentId !== null)}
         </p>
       </form>
       {error && <p class="trouble" role="alert">{error}</p>}

@@ -4,6 +4,7 @@ import { Icon } from "../../parts/icon.tsx";
 import { handleError } from "../../state/problem.ts";
 import { chosen, compareChosen, MAX_COMPARED, MIN_COMPARED, toggleChoice } from "../state/choice.ts";
 import { isTooLong, QuestionField } from "./question-field.tsx";
+import { strings } from "../strings.ts";
 
 const ID = "compare-documents";
 
@@ -12,19 +13,19 @@ export function CompareButton() {
   const isChoosing = chosen.value !== null;
   return (
     <button type="button" id={ID} class="compare" aria-pressed={isChoosing} onClick={() => { chosen.value = isChoosing ? null : []; }}>
-      <Icon name="compare" />Compare
+      <Icon name="compare" />{strings.compare.open}
     </button>
   );
 }
 
 function Choices() {
   const documents = chosen.value ?? [];
-  if (documents.length === 0) return <p class="soft">Choose {MIN_COMPARED} to {MAX_COMPARED} documents.</p>;
+  if (documents.length === 0) return <p class="soft">{strings.compare.choose(MIN_COMPARED, MAX_COMPARED)}</p>;
   return (
-    <ul class="choices" aria-label="Chosen documents">
+    <ul class="choices" aria-label={strings.compare.chosen}>
       {documents.map((document) => (
         <li key={document.id}>
-          <button type="button" aria-label={`${document.filename}, remove`} onClick={() => toggleChoice(document)}><span>{document.filename}</span><Icon name="close" /></button>
+          <button type="button" aria-label={strings.compare.remove(document.filename)} onClick={() => toggleChoice(document)}><span>{document.filename}</span><Icon name="close" /></button>
         </li>
       ))}
     </ul>
@@ -48,14 +49,14 @@ export function CompareForm() {
     document.getElementById(ID)?.focus();
   };
   return (
-    <form class="compare-form" aria-label="Compare documents" onSubmit={(event) => { event.preventDefault(); if (!cannotStart && !busy) void start(); }}>
+    <form class="compare-form" aria-label={strings.compare.form} onSubmit={(event) => { event.preventDefault(); if (!cannotStart && !busy) void start(); }}>
       <Choices />
       {error && <p class="trouble" role="alert">{error}</p>}
-      <QuestionField id="compare-too-long" label="Question (optional)" placeholder="Question (optional)" value={question} onChange={setQuestion}>
-        <button type="button" class="cancel" onClick={cancel}>Cancel</button>
-        <button type="submit" disabled={cannotStart || busy}>{number < MIN_COMPARED ? "Compare" : `Compare ${number}`}</button>
+      <QuestionField id="compare-too-long" label={strings.compare.question} placeholder={strings.compare.question} value={question} onChange={setQuestion}>
+        <button type="button" class="cancel" onClick={cancel}>{strings.compare.cancel}</button>
+        <button type="submit" disabled={cannotStart || busy}>{strings.compare.start(number < MIN_COMPARED ? null : number)}</button>
       </QuestionField>
-      <p class="unseen" role="status">{number} of {MAX_COMPARED} documents chosen</p>
+      <p class="unseen" role="status">{strings.compare.status(number, MAX_COMPARED)}</p>
     </form>
   );
 }

@@ -10,8 +10,7 @@ import { isUnfinished } from "../state/library.ts";
 import { useReadingOnReturn } from "../state/return.ts";
 import { DeleteButton } from "./delete-button.tsx";
 import { ProgressBar } from "./document-item.tsx";
-
-export const DELETION = "Deletes this comparison. Its documents stay.";
+import { strings } from "../strings.ts";
 
 function Item({ row }: { row: ComparisonRow }) {
   const title = titleOf(row);
@@ -21,12 +20,12 @@ function Item({ row }: { row: ComparisonRow }) {
       <span class="kind" aria-hidden="true"><Icon name="compare" /></span>
       <div class="doc-text">
         <a href={comparisonHref(row.id)}>{title}</a>
-        {row.status === "FAILED" ? <small class="failure"><b>{row.error ?? "The documents could not be compared."}</b></small>
+        {row.status === "FAILED" ? <small class="failure"><b>{row.error ?? strings.comparisons.failed}</b></small>
           : <small>{row.question ? `${names}, ` : ""}{day(row.createdAt)}</small>}
       </div>
       <span class="chip-status" data-status={row.status}>{COMPARISON_STATUS[row.status]}</span>
-      <DeleteButton name={title} effect={DELETION} onDelete={() => deleteComparison(row.id)} />
-      {isUnfinished(row) && <ProgressBar value={progressOf(row)} label={`Progress of ${title}`} isWaiting={row.total === 0} />}
+      <DeleteButton name={title} effect={strings.comparisons.deletion} onDelete={() => deleteComparison(row.id)} />
+      {isUnfinished(row) && <ProgressBar value={progressOf(row)} label={strings.progressOf(title)} isWaiting={row.total === 0} />}
     </li>
   );
 }
@@ -38,11 +37,11 @@ export function ComparisonsList() {
   const error = comparisonsError.value;
   if (rows.length === 0 && !error) return null;
   return (
-    <section aria-label="Comparisons">
-      <h2>Comparisons</h2>
-      {error && <p class="trouble" role="alert">{error} <button type="button" onClick={() => void refreshComparisons()}>Try again</button></p>}
+    <section aria-label={strings.comparisons.title}>
+      <h2>{strings.comparisons.title}</h2>
+      {error && <p class="trouble" role="alert">{error} <button type="button" onClick={() => void refreshComparisons()}>{strings.tryAgain}</button></p>}
       <ul class="doc-list">{rows.map((row) => <Item key={row.id} row={row} />)}</ul>
-      {next && <button type="button" class="earlier" onClick={() => void showMoreComparisons()}>Show more comparisons</button>}
+      {next && <button type="button" class="earlier" onClick={() => void showMoreComparisons()}>{strings.comparisons.more}</button>}
     </section>
   );
 }

@@ -1,6 +1,7 @@
 // A delete button that asks for a second press. One button element serves both, so the focus stays.
 import { useState } from "preact/hooks";
 import { Icon } from "../../parts/icon.tsx";
+import { strings } from "../strings.ts";
 
 interface Props {
   name: string;
@@ -9,7 +10,7 @@ interface Props {
   onDelete: () => Promise<unknown>;
 }
 
-export function DeleteButton({ name, effect = "Deletes the file and its passages. Facts that rest on nothing else are forgotten.", onDelete }: Props) {
+export function DeleteButton({ name, effect = strings.deletion.effect, onDelete }: Props) {
   const [step, setStep] = useState<"idle" | "confirming" | "deleting">("idle");
   const press = () => {
     if (step === "idle") return setStep("confirming");
@@ -19,12 +20,12 @@ export function DeleteButton({ name, effect = "Deletes the file and its passages
   return (
     <button
       type="button" class={step === "idle" ? "icon-button" : "sure"} disabled={step === "deleting"}
-      aria-label={step === "idle" ? `Delete ${name}` : undefined}
+      aria-label={step === "idle" ? strings.deletion.label(name) : undefined}
       title={step === "idle" ? undefined : effect}
       onClick={press} onBlur={() => { if (step === "confirming") setStep("idle"); }}
       onKeyDown={(event) => { if (event.key === "Escape" && step === "confirming") setStep("idle"); }}
     >
-      {step === "idle" ? <Icon name="trash" /> : step === "confirming" ? "Delete?" : "Deleting"}
+      {step === "idle" ? <Icon name="trash" /> : step === "confirming" ? strings.deletion.sure : strings.deletion.busy}
     </button>
   );
 }

@@ -8,14 +8,15 @@ import { refreshComparisons } from "../state/comparisons.ts";
 import { adviceFor, formatBytes, isSearchable, kindOf, progressOf, progressText, STATUS } from "../state/format.ts";
 import { deleteDocument, isUnfinished } from "../state/library.ts";
 import { DeleteButton } from "./delete-button.tsx";
+import { strings } from "../strings.ts";
 
 /** Marks of shared documents, versions and collections. */
 export function Badges({ row }: { row: DocumentRow }) {
   return (
     <>
-      {row.shared && <i class="badge">shared</i>}
-      {row.version > 1 && row.current && <i class="badge">version {row.version}</i>}
-      {!row.current && <i class="badge old">version {row.version}, replaced</i>}
+      {row.shared && <i class="badge">{strings.shared}</i>}
+      {row.version > 1 && row.current && <i class="badge">{strings.item.version(row.version)}</i>}
+      {!row.current && <i class="badge old">{strings.item.replaced(row.version)}</i>}
       {row.collection !== "default" && <i class="badge">{row.collection}</i>}
     </>
   );
@@ -33,27 +34,27 @@ export function ProgressBar({ value, label, isWaiting = false }: { value: number
 /** Says what the server does, why it failed, or what the document is. */
 function Detail({ row }: { row: DocumentRow }) {
   if (row.status === "FAILED") {
-    return <small class="failure"><b>{row.error ?? "The file could not be read."}</b> {adviceFor(row.error)}</small>;
+    return <small class="failure"><b>{row.error ?? strings.item.failed}</b> {adviceFor(row.error)}</small>;
   }
   const progress = progressText(row);
   if (progress) {
-    return <small>{progress}{row.version > 1 ? ` Searches use the version before until this one is read.` : ""}</small>;
+    return <small>{progress}{row.version > 1 ? strings.item.searchesOld : ""}</small>;
   }
-  const parts = [row.title && row.title !== row.filename ? row.title : null, row.pages ? count(row.pages, "page") : null, formatBytes(row.bytes), `added ${day(row.createdAt)}`];
+  const parts = [row.title && row.title !== row.filename ? row.title : null, row.pages ? count(row.pages, "page") : null, formatBytes(row.bytes), strings.item.added(day(row.createdAt))];
   return <small>{parts.filter(Boolean).join(", ")}</small>;
 }
 
 /** A check box in the place of the format, and the name as its label. */
 function Choice({ row }: { row: DocumentRow }) {
   const isFull = (chosen.value?.length ?? 0) >= MAX_COMPARED && !isChosen(row.id);
-  const reason = !isSearchable(row) ? "not read completely" : isFull ? `${MAX_COMPARED} documents are chosen already` : null;
+  const reason = !isSearchable(row) ? strings.item.notRead : isFull ? strings.item.enough(MAX_COMPARED) : null;
   return (
     <>
       <span class="kind choice">
         <input id={`choose-${row.id}`} type="checkbox" checked={isChosen(row.id)} disabled={reason !== null} onChange={() => toggleChoice(row)} />
       </span>
       <div class="doc-text">
-        <label for={`choose-${row.id}`}>{row.filename}{reason && <span class="unseen">, {reason}</span>}</label><Badges row={row} />
+        <label for={`choose-${row.id}`}>{row.filename}{reason && <span class="unseen">{strings.item.reason(reason)}</span>}</label><Badges row={row} />
         <Detail row={row} />
       </div>
     </>
@@ -80,7 +81,7 @@ export function DocumentItem({ row }: { row: DocumentRow }) {
       {choosing ? <Choice row={row} /> : <Entry row={row} />}
       <span class="chip-status" data-status={row.status}>{STATUS[row.status]}</span>
       {mayWrite(row.shared) && !choosing ? <DeleteButton name={row.filename} onDelete={() => deleteDocument(row).then(refreshComparisons)} /> : <span />}
-      {unfinished && <ProgressBar value={progressOf(row)} label={`Progress of ${row.filename}`} isWaiting={row.total === 0} />}
+      {unfinished && <ProgressBar value={progressOf(row)} label={strings.progressOf(row.filename)} isWaiting={row.total === 0} />}
     </li>
   );
 }

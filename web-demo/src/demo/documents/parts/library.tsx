@@ -2,7 +2,6 @@
 import { useRef, useState } from "preact/hooks";
 import type { DocumentStatus } from "@relevantic/recall";
 import { Icon } from "../../parts/icon.tsx";
-import { count } from "../../state/format.ts";
 import { mayWrite } from "../../state/viewer.ts";
 import { filter, isFiltered, isLoaded, loadError, own, refresh, setFilter, shared, showMore, type Shelf } from "../state/library.ts";
 import { chosen, MIN_COMPARED } from "../state/choice.ts";
@@ -15,6 +14,7 @@ import { ComparisonsList } from "./comparisons-list.tsx";
 import { DocumentItem } from "./document-item.tsx";
 import { TopicsList } from "./topic.tsx";
 import { UploadItem } from "./upload-item.tsx";
+import { strings } from "../strings.ts";
 
 const ACCEPTED = ".pdf,.docx,.html,.htm,.md,.markdown,.csv,.tsv,.txt,text/*,application/pdf";
 
@@ -23,7 +23,7 @@ function AddFiles() {
   const field = useRef<HTMLInputElement>(null);
   return (
     <div class="add">
-      <button type="button" class="primary" onClick={() => field.current?.click()}><Icon name="plus" />Add files</button>
+      <button type="button" class="primary" onClick={() => field.current?.click()}><Icon name="plus" />{strings.library.add}</button>
       <input
         ref={field} hidden type="file" multiple accept={ACCEPTED}
         onChange={(event) => {
@@ -31,9 +31,9 @@ function AddFiles() {
           event.currentTarget.value = "";
         }}
       />
-      <p class="soft">PDF, DOCX, HTML, Markdown, CSV or text.<span class="by-mouse"> You can also drop files anywhere on this page.</span></p>
+      <p class="soft">{strings.library.formats}<span class="by-mouse">{strings.library.drop}</span></p>
       {mayWrite(true) && (
-        <label class="check"><input type="checkbox" checked={isShared} onChange={(event) => setShared(event.currentTarget.checked)} />Share new files with all users</label>
+        <label class="check"><input type="checkbox" checked={isShared} onChange={(event) => setShared(event.currentTarget.checked)} />{strings.library.share}</label>
       )}
     </div>
   );
@@ -42,13 +42,13 @@ function AddFiles() {
 function FilterBar() {
   const { text, status, older } = filter.value;
   return (
-    <div class="filter" role="search" aria-label="Documents">
-      <input type="search" value={text} aria-label="Search by name or title" placeholder="Search by name or title" onInput={(event) => setFilter({ text: event.currentTarget.value })} />
-      <select aria-label="Status" value={status ?? ""} onChange={(event) => setFilter({ status: (event.currentTarget.value || null) as DocumentStatus | null })}>
-        <option value="">Every status</option>
+    <div class="filter" role="search" aria-label={strings.library.filter}>
+      <input type="search" value={text} aria-label={strings.library.search} placeholder={strings.library.search} onInput={(event) => setFilter({ text: event.currentTarget.value })} />
+      <select aria-label={strings.library.status} value={status ?? ""} onChange={(event) => setFilter({ status: (event.currentTarget.value || null) as DocumentStatus | null })}>
+        <option value="">{strings.library.everyStatus}</option>
         {(Object.keys(STATUS) as DocumentStatus[]).map((name) => <option key={name} value={name}>{STATUS[name]}</option>)}
       </select>
-      <label class="check"><input type="checkbox" checked={older} onChange={(event) => setFilter({ older: event.currentTarget.checked })} />Show replaced versions</label>
+      <label class="check"><input type="checkbox" checked={older} onChange={(event) => setFilter({ older: event.currentTarget.checked })} />{strings.library.older}</label>
     </div>
   );
 }
@@ -60,20 +60,20 @@ function ShelfList({ shelf, isShared }: { shelf: Shelf; isShared: boolean }) {
         {!isShared && uploads.value.map((upload) => <UploadItem key={upload.key} upload={upload} />)}
         {shelf.rows.map((row) => <DocumentItem key={row.id} row={row} />)}
       </ul>
-      {shelf.next && <button type="button" class="earlier" onClick={() => void showMore(isShared)}>Show more documents</button>}
+      {shelf.next && <button type="button" class="earlier" onClick={() => void showMore(isShared)}>{strings.library.more}</button>}
     </>
   );
 }
 
 function Empty() {
   if (isFiltered.value) {
-    return <p class="empty">No document matches. <button type="button" class="link" onClick={() => setFilter({ text: "", status: null })}>Show all documents</button></p>;
+    return <p class="empty">{strings.library.noMatch}<button type="button" class="link" onClick={() => setFilter({ text: "", status: null })}>{strings.library.showAll}</button></p>;
   }
   return (
     <div class="drop-zone">
       <Icon name="document" />
-      <p><b><span class="by-mouse">Drop a PDF here</span><span class="by-touch">Add a PDF</span></b></p>
-      <p class="soft">Recall reads it, finds its passages next to your messages, and cites them with their page.</p>
+      <p><b><span class="by-mouse">{strings.library.dropHere}</span><span class="by-touch">{strings.library.addHere}</span></b></p>
+      <p class="soft">{strings.library.reads}</p>
     </div>
   );
 }
@@ -86,16 +86,16 @@ export function Library() {
   return (
     <div class="column">
       <header class="place-head">
-        <h1>Documents</h1>
+        <h1>{strings.library.title}</h1>
         <AddFiles />
       </header>
       {known && <Ask documentId={null} />}
       {known && <FilterBar />}
-      {loadError.value && <p class="trouble" role="alert">{loadError.value} <button type="button" onClick={() => void refresh()}>Try again</button></p>}
-      <section aria-label="Your documents" aria-busy={!isLoaded.value}>
+      {loadError.value && <p class="trouble" role="alert">{loadError.value} <button type="button" onClick={() => void refresh()}>{strings.tryAgain}</button></p>}
+      <section aria-label={strings.library.own} aria-busy={!isLoaded.value}>
         {known && (
           <div class="list-head">
-            <h2>{mine.total > 0 ? `${count(mine.total, "document")}${isFiltered.value ? " found" : ""}` : "Your documents"}</h2>
+            <h2>{mine.total > 0 ? strings.library.ownCount(mine.total, isFiltered.value) : strings.library.own}</h2>
             {(mine.total + everyones.total >= MIN_COMPARED || isFiltered.value || chosen.value) && <CompareButton />}
           </div>
         )}
@@ -103,8 +103,8 @@ export function Library() {
         {isEmpty && <Empty />}
       </section>
       {everyones.rows.length > 0 && (
-        <section aria-label="Shared documents">
-          <h2>{count(everyones.total, "shared document")}</h2>
+        <section aria-label={strings.library.shared}>
+          <h2>{strings.library.sharedCount(everyones.total)}</h2>
           <ShelfList shelf={everyones} isShared />
         </section>
       )}

@@ -12,6 +12,7 @@ import { Library } from "./library.tsx";
 import { Reader } from "./reader.tsx";
 import { Report } from "./report.tsx";
 import { TopicView } from "./topic.tsx";
+import { strings } from "../strings.ts";
 
 export function Documents() {
   const current = route.value;
@@ -41,12 +42,12 @@ export function Documents() {
   }, [view]);
   useEffect(() => {
     const before = document.title;
-    document.title = "Documents – Recall";
+    document.title = strings.pageTitle;
     return () => { document.title = before; };
   }, []);
 
   return (
-    <main id="main" ref={main} tabIndex={-1} class="documents" aria-label={report ? "Comparison" : topic ? "Topic" : open ? "Document" : "Documents"}>
+    <main id="main" ref={main} tabIndex={-1} class="documents" aria-label={report ? strings.views.comparison : topic ? strings.views.topic : open ? strings.views.document : strings.views.library}>
       {report ? <Report key={report} id={report} /> : topic ? <TopicView key={topic} id={topic} /> : open ? <Reader key={open.id} id={open.id} chunk={open.chunk} /> : <Library />}
       <p class="unseen" role="status">{announcement.value}</p>
       <OfflineNotice />

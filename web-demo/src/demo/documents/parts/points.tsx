@@ -3,6 +3,7 @@ import { openPassage } from "../../state/passages.ts";
 import { placeLabel } from "../../state/model.ts";
 import type { PointRow } from "../generated/operations.ts";
 import { joinNames } from "../state/format.ts";
+import { strings } from "../strings.ts";
 
 type Citation = PointRow["citations"][number];
 
@@ -30,7 +31,7 @@ function PointText({ point, names, onFollow }: Props) {
   const unmarked = point.citations.filter(({ index }) => !pieces.some((piece) => indexOf(piece) === index));
   const mark = (citation: Citation) => (
     <button
-      type="button" class="cite" data-mark={citation.index} disabled={placeOf(citation, names) === null} aria-label={`Source ${citation.index}, ${placeOf(citation, names) ?? "deleted"}`}
+      type="button" class="cite" data-mark={citation.index} disabled={placeOf(citation, names) === null} aria-label={strings.points.source(citation.index, placeOf(citation, names) ?? strings.points.deleted)}
       onClick={() => { onFollow(citation.index); open(citation); }}
     >{citation.index}</button>
   );
@@ -47,7 +48,7 @@ function PointText({ point, names, onFollow }: Props) {
 
 function Sources({ point, names, onFollow }: Props) {
   return (
-    <ol class="sources" aria-label="Sources">
+    <ol class="sources" aria-label={strings.points.sources}>
       {point.citations.map((citation) => {
         const place = placeOf(citation, names);
         return (
@@ -55,7 +56,7 @@ function Sources({ point, names, onFollow }: Props) {
             <button type="button" disabled={place === null} onClick={() => { onFollow(citation.index); open(citation); }}>
               <b>{citation.index}</b>
               <q>{citation.excerpt}</q>
-              <cite>{place ?? "deleted"}</cite>
+              <cite>{place ?? strings.points.deleted}</cite>
             </button>
           </li>
         );
@@ -68,7 +69,7 @@ function Sources({ point, names, onFollow }: Props) {
 function Silent({ point, names }: Pick<Props, "point" | "names">) {
   if (point.silent.length === 0) return null;
   const silent = point.silent.map(({ id, filename }) => names.get(id) ?? filename);
-  return <p class="silent">{joinNames(silent)} {silent.length === 1 ? "says" : "say"} nothing about it.</p>;
+  return <p class="silent">{strings.points.silent(joinNames(silent), silent.length)}</p>;
 }
 
 export function Point(props: Props) {

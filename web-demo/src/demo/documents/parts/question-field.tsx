@@ -1,6 +1,7 @@
 // A field for a question about documents, which says when the question is too long.
 import type { ComponentChildren } from "preact";
 import { lengthOf, TooLong } from "../../parts/too-long.tsx";
+import { strings } from "../strings.ts";
 
 /** The server takes 4 KiB, and a character has up to 4 bytes. */
 const MOST_CHARACTERS = 1000;
@@ -27,7 +28,7 @@ export function QuestionField({ id, label, placeholder, value, onChange, childre
         />
         {children}
       </div>
-      {tooLong && <TooLong id={id} noun="question" most={MOST_CHARACTERS} length={lengthOf(value.trim(), MOST_CHARACTERS)} advice="shorten it" />}
+      {tooLong && <TooLong id={id} noun="question" most={MOST_CHARACTERS} length={lengthOf(value.trim(), MOST_CHARACTERS)} advice={strings.ask.shorten} />}
     </>
   );
 }

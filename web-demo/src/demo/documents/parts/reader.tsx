@@ -19,6 +19,7 @@ import { DeleteButton } from "./delete-button.tsx";
 import { Badges, ProgressBar } from "./document-item.tsx";
 import { TextView } from "./text-view.tsx";
 import { Unopened } from "../../common/parts/unopened.tsx";
+import { strings } from "../strings.ts";
 
 type Version = VersionsResult["documents"]["nodes"][number];
 
@@ -26,16 +27,16 @@ type Version = VersionsResult["documents"]["nodes"][number];
 async function download({ id, filename }: OpenedDocument): Promise<void> {
   const bearer = client.endpoint.token?.();
   const response = await fetch(`/documents/${id}/original`, bearer ? { headers: { authorization: `Bearer ${bearer}` } } : {});
-  if (!response.ok) throw new Error(`The server answered ${response.status}.`);
+  if (!response.ok) throw new Error(strings.reader.refused(response.status));
   const link = Object.assign(document.createElement("a"), { href: URL.createObjectURL(await response.blob()), download: filename });
   link.click();
   setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
 }
 
 function Download({ row, onError }: { row: OpenedDocument; onError: (message: string) => void }) {
-  if (!row.hasOriginal) return <span class="soft">The file itself was deleted.</span>;
-  if (!hasToken.value) return <a class="quiet" href={`/documents/${row.id}/original`} download={row.filename}>Download the file</a>;
-  return <button type="button" class="quiet" onClick={() => void download(row).catch((error: unknown) => onError(handleError(error)))}>Download the file</button>;
+  if (!row.hasOriginal) return <span class="soft">{strings.reader.fileDeleted}</span>;
+  if (!hasToken.value) return <a class="quiet" href={`/documents/${row.id}/original`} download={row.filename}>{strings.reader.download}</a>;
+  return <button type="button" class="quiet" onClick={() => void download(row).catch((error: unknown) => onError(handleError(error)))}>{strings.reader.download}</button>;
 }
 
 /** Loads the other versions of a document, newest first. */
@@ -49,8 +50,8 @@ function OtherVersions({ row, versions }: { row: OpenedDocument; versions: reado
   if (versions.length === 0) return null;
   return (
     <p class="soft">
-      {row.current ? "Other versions: " : "Searches use a newer version. Versions: "}
-      {versions.map((v, i) => <span key={v.id}>{i > 0 && ", "}<a href={documentHref(v.id)}>version {v.version}</a>{v.status === "FAILED" && " (failed)"}</span>)}
+      {row.current ? strings.reader.otherVersions : strings.reader.newerVersion}
+      {versions.map((v, i) => <span key={v.id}>{i > 0 && ", "}<a href={documentHref(v.id)}>{strings.item.version(v.version)}</a>{v.status === "FAILED" && strings.reader.failedVersion}</span>)}
     </p>
   );
 }
@@ -61,7 +62,7 @@ function Links({ links }: { links: readonly string[] }) {
   if (links.length === 0) return null;
   return (
     <details class="doc-links">
-      <summary>Addresses in this document ({links.length})</summary>
+      <summary>{strings.reader.addresses(links.length)}</summary>
       <ul>{links.map((link) => <li key={link}>{isWebAddress(link) ? <a href={link} target="_blank" rel="noopener noreferrer">{link}</a> : link}</li>)}</ul>
     </details>
   );
@@ -72,8 +73,8 @@ interface HeadProps { row: OpenedDocument; versions: readonly Version[]; onError
 function Head({ row, versions, onError }: HeadProps) {
   // The bar stays after the end, so that the text keeps its place.
   const [showsProgress] = useState(isUnfinished(row));
-  const facts = [kindOf(row.filename, row.mediaType), row.pages ? count(row.pages, "page") : null, formatBytes(row.bytes), `added ${day(row.createdAt)}`, row.viewedAt ? `last viewed ${ago(row.viewedAt)}` : null];
-  const progress = progressText(row) ?? (row.status === "FAILED" ? "This document could not be read." : "Ready. Everything in it is learned.");
+  const facts = [kindOf(row.filename, row.mediaType), row.pages ? count(row.pages, "page") : null, formatBytes(row.bytes), strings.item.added(day(row.createdAt)), row.viewedAt ? strings.reader.lastViewed(ago(row.viewedAt)) : null];
+  const progress = progressText(row) ?? (row.status === "FAILED" ? strings.reader.failed : strings.reader.ready);
   const remove = async () => { if (await deleteDocument(row)) navigate(documentsHref); };
   return (
     <header class="doc-head">
@@ -84,7 +85,7 @@ function Head({ row, versions, onError }: HeadProps) {
         <p class="doc-actions"><Download row={row} onError={onError} /></p>
       </div>
       {mayWrite(row.shared) && <DeleteButton name={row.filename} onDelete={remove} />}
-      {showsProgress && <div class="doc-progress"><small>{progress}</small><ProgressBar value={progressOf(row)} label={`Progress of ${row.filename}`} isWaiting={isUnfinished(row) && row.total === 0} /></div>}
+      {showsProgress && <div class="doc-progress"><small>{progress}</small><ProgressBar value={progressOf(row)} label={strings.progressOf(row.filename)} isWaiting={isUnfinished(row) && row.total === 0} /></div>}
     </header>
   );
 }
@@ -92,9 +93,9 @@ function Head({ row, versions, onError }: HeadProps) {
 function Failed({ row }: { row: OpenedDocument }) {
   return (
     <div class="failure-card">
-      <h2>This file could not be read</h2>
-      <p>{row.error ?? "The server gave no reason."}</p>
-      <p>{adviceFor(row.error)} <a href={documentsHref}>Go to your documents</a></p>
+      <h2>{strings.reader.fileFailed}</h2>
+      <p>{row.error ?? strings.noReason}</p>
+      <p>{adviceFor(row.error)} <a href={documentsHref}>{strings.reader.goToDocuments}</a></p>
     </div>
   );
 }
@@ -173,8 +174,8 @@ export function Reader({ id, chunk }: { id: string; chunk: string | null }) {
     if (more && load === loads.current) setText(more);
   };
 
-  const back = <a class="quiet back" href={documentsHref}><Icon name="back" />All documents</a>;
-  if (missing) return <div class="column">{back}<h1>There is no such document</h1><p class="soft">It was deleted, or it belongs to another user.</p></div>;
+  const back = <a class="quiet back" href={documentsHref}><Icon name="back" />{strings.allDocuments}</a>;
+  if (missing) return <div class="column">{back}<h1>{strings.reader.missing}</h1><p class="soft">{strings.deletedOrOther}</p></div>;
   if (!row || !versions) return <div class="column reading" aria-busy={!error}>{back}{error && <Unopened what="document" why={error} />}</div>;
   return (
     <div class="column reading">
@@ -189,10 +190,10 @@ export function Reader({ id, chunk }: { id: string; chunk: string | null }) {
           </aside>
           <div class="text-column">
             {error && <p class="trouble" role="alert">{error}</p>}
-            {citedIsGone && <p class="trouble" role="alert">The cited passage was deleted. This is the document as it is now.</p>}
+            {citedIsGone && <p class="trouble" role="alert">{strings.reader.passageDeleted}</p>}
             {text && <TextView text={text} cited={chunk ? cited : null} request={passageRequests.value} />}
-            {text && text.chunks.length === 0 && <p class="soft">{isUnfinished(row) ? "The text appears here as soon as it is read." : "The document has no text."}</p>}
-            {text?.next && <button type="button" class="earlier" onClick={() => void showMore()}>Show more of the text ({text.chunks.length} of {count(row.chunkCount, "passage")})</button>}
+            {text && text.chunks.length === 0 && <p class="soft">{isUnfinished(row) ? strings.reader.textComes : strings.reader.noText}</p>}
+            {text?.next && <button type="button" class="earlier" onClick={() => void showMore()}>{strings.reader.more(text.chunks.length, row.chunkCount)}</button>}
           </div>
         </>
       )}

@@ -9,16 +9,16 @@ import { closeComparison, deleteComparison, openComparison, openedComparison, st
 import { comparingText, namesOf, progressOf, titleOf } from "../state/format.ts";
 import { isUnfinished } from "../state/library.ts";
 import { useReadingOnReturn } from "../state/return.ts";
-import { DELETION } from "./comparisons-list.tsx";
 import { DeleteButton } from "./delete-button.tsx";
 import { ProgressBar } from "./document-item.tsx";
 import { Point } from "./points.tsx";
 import { Unopened } from "../../common/parts/unopened.tsx";
+import { strings } from "../strings.ts";
 
 const GROUPS = [
-  { name: "Similarities", about: "What the documents agree on.", pointsOf: (r: OpenedComparison) => r.similarities },
-  { name: "Differences", about: "Where they disagree, or say nothing.", pointsOf: (r: OpenedComparison) => r.differences },
-  { name: "Insights", about: "What follows from them together.", pointsOf: (r: OpenedComparison) => r.insights },
+  { name: strings.report.similarities, about: strings.report.similaritiesAbout, pointsOf: (r: OpenedComparison) => r.similarities },
+  { name: strings.report.differences, about: strings.report.differencesAbout, pointsOf: (r: OpenedComparison) => r.differences },
+  { name: strings.report.insights, about: strings.report.insightsAbout, pointsOf: (r: OpenedComparison) => r.insights },
 ] as const;
 
 /** The mark whose passage the user opened. It gets the focus when the user comes back. */
@@ -28,19 +28,19 @@ function Head({ report, names }: { report: OpenedComparison; names: ReadonlyMap<
   // The bar stays after the end, so that the report keeps its place.
   const [showsProgress] = useState(isUnfinished(report));
   const title = titleOf(report);
-  const progress = comparingText(report) ?? (report.status === "FAILED" ? "The comparison failed." : "Ready.");
+  const progress = comparingText(report) ?? (report.status === "FAILED" ? strings.report.failed : strings.report.ready);
   const remove = async () => { if (await deleteComparison(report.id)) navigate(documentsHref); };
   return (
     <header class="doc-head">
       <div>
-        <h1>{report.question ?? "Comparison"}</h1>
+        <h1>{report.question ?? strings.report.title}</h1>
         <p class="soft">{count(report.documents.length, "document")}, {day(report.createdAt)}</p>
-        <ul class="compared" aria-label="Compared documents">
+        <ul class="compared" aria-label={strings.report.compared}>
           {report.documents.map(({ id }) => <li key={id}><a href={documentHref(id)}>{names.get(id)}</a></li>)}
         </ul>
       </div>
-      <DeleteButton name={title} effect={DELETION} onDelete={remove} />
-      {showsProgress && <div class="doc-progress"><small>{progress}</small><ProgressBar value={isUnfinished(report) ? progressOf(report) : 1} label="Progress of the comparison" isWaiting={isUnfinished(report) && report.total === 0} /></div>}
+      <DeleteButton name={title} effect={strings.comparisons.deletion} onDelete={remove} />
+      {showsProgress && <div class="doc-progress"><small>{progress}</small><ProgressBar value={isUnfinished(report) ? progressOf(report) : 1} label={strings.report.progress} isWaiting={isUnfinished(report) && report.total === 0} /></div>}
     </header>
   );
 }
@@ -55,9 +55,9 @@ function Failed({ report }: { report: OpenedComparison }) {
   };
   return (
     <div class="failure-card">
-      <h2>The documents could not be compared</h2>
-      <p>{report.error ?? "The server gave no reason."}</p>
-      <p><button type="button" class="link" disabled={busy} onClick={() => void retry()}>Compare them again</button></p>
+      <h2>{strings.report.notCompared}</h2>
+      <p>{report.error ?? strings.noReason}</p>
+      <p><button type="button" class="link" disabled={busy} onClick={() => void retry()}>{strings.report.again}</button></p>
       {error && <p class="trouble" role="alert">{error}</p>}
     </div>
   );
@@ -74,8 +74,8 @@ interface GroupProps {
 function Group({ name, about, points, names, onFollow }: GroupProps) {
   return (
     <section class="points" data-group={name} aria-label={name}>
-      <h2>{name}{points.length > 0 && ` (${points.length})`}</h2>
-      <p class="soft">{points.length > 0 ? about : "None found."}</p>
+      <h2>{strings.report.group(name, points.length)}</h2>
+      <p class="soft">{points.length > 0 ? about : strings.report.none}</p>
       <ol>
         {points.map((point, at) => <li key={at} data-point={at}><Point point={point} names={names} onFollow={(mark) => onFollow(at, mark)} /></li>)}
       </ol>
@@ -116,8 +116,8 @@ export function Report({ id }: { id: string }) {
     target?.scrollIntoView({ block: "center" });
   }, [report === null]);
 
-  const back = <a class="quiet back" href={documentsHref}><Icon name="back" />All documents</a>;
-  if (missing) return <div class="column">{back}<h1>There is no such comparison</h1><p class="soft">It was deleted, or it belongs to another user.</p></div>;
+  const back = <a class="quiet back" href={documentsHref}><Icon name="back" />{strings.allDocuments}</a>;
+  if (missing) return <div class="column">{back}<h1>{strings.report.missing}</h1><p class="soft">{strings.deletedOrOther}</p></div>;
   if (!report) return <div class="column" aria-busy={!error}>{back}{error && <Unopened what="comparison" why={error} />}</div>;
   const names = namesOf(report.documents);
   // Points found later would move those that the user reads, so they are shown when all are found.
@@ -128,11 +128,11 @@ export function Report({ id }: { id: string }) {
       {back}
       <Head report={report} names={names} />
       {report.status === "FAILED" && <Failed report={report} />}
-      {isUnfinished(report) && <p class="soft">The report appears here when it is ready. You can leave this page in the meantime.</p>}
+      {isUnfinished(report) && <p class="soft">{strings.report.comes}</p>}
       {showsPoints && GROUPS.map(({ name, about, pointsOf }) => (
         <Group key={name} name={name} about={about} points={pointsOf(report)} names={names} onFollow={(point, mark) => { followed = { report: id, group: name, point, mark }; }} />
       ))}
-      {showsPoints && report.comparer && <p class="soft comparer">Compared {report.comparer === "alignment" ? "without a language model" : `by ${report.comparer}`}.</p>}
+      {showsPoints && report.comparer && <p class="soft comparer">{strings.report.comparedBy(report.comparer === "alignment" ? null : report.comparer)}</p>}
     </div>
   );
 }

@@ -5,6 +5,7 @@ import { prefersReducedMotion } from "../../motion.ts";
 import { quoteOf } from "../../state/passages.ts";
 import { isTooDeep, type CitedChunk, type LoadedText } from "../state/reading.ts";
 import { findExcerpt, joinChunks, rangeOf, splitAt, type Paragraph, type Range, type Section } from "../state/text.ts";
+import { strings } from "../strings.ts";
 
 interface Marks { cited: Range | null; quoted: Range | null }
 
@@ -52,7 +53,7 @@ export function TextView({ text, cited, request }: { text: LoadedText; cited: Ci
     const [section] = joinChunks([{ ...alone, text: alone.passage, charOffset: from }]);
     return (
       <div class="reading-text" ref={box}>
-        <p class="soft">This is a long document. Here is the section of the cited passage; its beginning follows.</p>
+        <p class="soft">{strings.reader.longDocument}</p>
         {section && <SectionView section={section} marks={marks} />}
         <hr />
         {sections.map((s) => <SectionView key={s.key} section={s} marks={{ cited: null, quoted: null }} />)}

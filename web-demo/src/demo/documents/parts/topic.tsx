@@ -1,7 +1,6 @@
 // A topic: its documents, conversations, names and related topics. And the list of the largest topics.
 import { useEffect, useState } from "preact/hooks";
 import { Icon } from "../../parts/icon.tsx";
-import { count } from "../../state/format.ts";
 import { read } from "../../state/offline.ts";
 import { handleError } from "../../state/problem.ts";
 import { documentHref, documentsHref } from "../../state/route.ts";
@@ -10,6 +9,7 @@ import { own } from "../state/library.ts";
 import { useReadingOnReturn } from "../state/return.ts";
 import { Messages, Names, Topics } from "./about.tsx";
 import { Unopened } from "../../common/parts/unopened.tsx";
+import { strings } from "../strings.ts";
 
 const MAX_LISTED = 12;
 type Loaded = NonNullable<GetTopicResult["topic"]>;
@@ -25,26 +25,26 @@ function Content({ topic, onMore }: { topic: Loaded; onMore: () => void }) {
   return (
     <div class="about">
       <h1>{topic.name}</h1>
-      <p class="soft">A topic of {count(topic.size, "text")} in your documents and conversations{topic.shared && <i class="badge">shared</i>}</p>
+      <p class="soft">{strings.topic.size(topic.size)}{topic.shared && <i class="badge">{strings.shared}</i>}</p>
       {documents.length > 0 && (
-        <section aria-label="Documents">
-          <h2>Documents</h2>
+        <section aria-label={strings.topic.documents}>
+          <h2>{strings.topic.documents}</h2>
           <ul class="said">
             {documents.map(({ id, filename, title, shared }) => (
-              <li key={id}><a href={documentHref(id)}><b>{title || filename}</b>{shared && <i class="badge">shared</i>}{title && title !== filename && <small>{filename}</small>}</a></li>
+              <li key={id}><a href={documentHref(id)}><b>{title || filename}</b>{shared && <i class="badge">{strings.shared}</i>}{title && title !== filename && <small>{filename}</small>}</a></li>
             ))}
           </ul>
         </section>
       )}
       {messages.nodes.length > 0 && (
-        <section aria-label="Conversations">
-          <h2>Conversations</h2>
-          <Messages messages={messages.nodes} label="Messages of this topic" />
-          {messages.pageInfo.hasNextPage && <button type="button" class="earlier" onClick={onMore}>Show more messages</button>}
+        <section aria-label={strings.topic.conversations}>
+          <h2>{strings.topic.conversations}</h2>
+          <Messages messages={messages.nodes} label={strings.topic.messages} />
+          {messages.pageInfo.hasNextPage && <button type="button" class="earlier" onClick={onMore}>{strings.topic.moreMessages}</button>}
         </section>
       )}
-      {entities.length > 0 && <section aria-label="Names"><h2>Names</h2><Names entities={entities} /></section>}
-      {related.length > 0 && <section aria-label="Related topics"><h2>Related topics</h2><Topics topics={related} label="Related topics" /></section>}
+      {entities.length > 0 && <section aria-label={strings.topic.names}><h2>{strings.topic.names}</h2><Names entities={entities} /></section>}
+      {related.length > 0 && <section aria-label={strings.topic.related}><h2>{strings.topic.related}</h2><Topics topics={related} label={strings.topic.related} /></section>}
     </div>
   );
 }
@@ -67,8 +67,8 @@ export function TopicView({ id }: { id: string }) {
   useReadingOnReturn(() => { if (error !== null) void show(topic); });
   return (
     <div class="column" aria-busy={!topic && !missing && !error}>
-      <a class="quiet back" href={documentsHref}><Icon name="back" />All documents</a>
-      {missing && <><h1>There is no such topic</h1><p class="soft">Its texts were deleted or are about something else now, or it belongs to another user.</p></>}
+      <a class="quiet back" href={documentsHref}><Icon name="back" />{strings.allDocuments}</a>
+      {missing && <><h1>{strings.topic.missing}</h1><p class="soft">{strings.topic.missingWhy}</p></>}
       {error && (topic ? <p class="trouble" role="alert">{error}</p> : <Unopened what="topic" why={error} />)}
       {topic && <Content topic={topic} onMore={() => void show(topic)} />}
     </div>
@@ -87,5 +87,5 @@ export function TopicsList() {
     return () => { stale = true; };
   }, [ready]);
   if (topics.length === 0) return null;
-  return <section aria-label="Topics"><h2>Topics</h2><Topics topics={topics} label="Topics of documents and conversations" /></section>;
+  return <section aria-label={strings.topic.topics}><h2>{strings.topic.topics}</h2><Topics topics={topics} label={strings.topic.topicsLabel} /></section>;
 }

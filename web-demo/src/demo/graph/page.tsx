@@ -14,6 +14,7 @@ import type { GraphStage } from "./parts/stage.ts";
 import { Selection, Summary } from "./parts/summary.tsx";
 import { useFocusAfterMove, useGraph } from "./state/hooks.ts";
 import { parseAddress } from "./state/place.ts";
+import { strings } from "./strings.ts";
 
 export function GraphPage({ rest }: { rest: string }) {
   const address = useMemo(() => parseAddress(rest), [rest]);
@@ -22,7 +23,7 @@ export function GraphPage({ rest }: { rest: string }) {
   const [stage, setStage] = useState<GraphStage | null>(null);
   useFocusAfterMove(store.centre.value?.id, listed);
   useEffect(() => {
-    document.title = "Graph, Recall";
+    document.title = strings.pageTitle;
     return () => { document.title = "Recall"; };
   }, []);
   const busy = store.phase.value === "loading" && !waitsForServer;
@@ -30,15 +31,15 @@ export function GraphPage({ rest }: { rest: string }) {
     <MemoryContextProvider value={context}>
       <main id="main" class="place-page graph-page" tabIndex={-1} data-listed={listed || undefined} data-selected={store.selected.value ? "" : undefined} aria-busy={busy}>
         <Head store={store} stage={stage} listed={listed} onList={setListed} />
-        <section class="drawing" aria-label="Graph">
+        <section class="drawing" aria-label={strings.title}>
           <GraphFilters address={address} />
           <Summary store={store} address={address} />
           <GraphCanvas store={store} onStage={setStage} />
           <Notice store={store} waitsForServer={waitsForServer} onRetry={retry} />
           <Selection store={store} />
         </section>
-        <section class="pane" aria-label="Details" tabIndex={0}><Details store={store} address={address} /></section>
-        <section class="listing" aria-label="List of the graph"><OutlineList store={store} address={address} /></section>
+        <section class="pane" aria-label={strings.details} tabIndex={0}><Details store={store} address={address} /></section>
+        <section class="listing" aria-label={strings.list}><OutlineList store={store} address={address} /></section>
       </main>
     </MemoryContextProvider>
   );

@@ -10,6 +10,7 @@ import { notes } from "../state/lists.ts";
 import { heaviestFirst } from "../state/network.ts";
 import { addressHref, type GraphAddress } from "../state/place.ts";
 import type { GraphStore } from "../state/store.ts";
+import { strings } from "../strings.ts";
 
 const SHOWN_FACTS = 12;
 const SHOWN_NOTES = 6;
@@ -27,11 +28,11 @@ function Actions({ store, address, thing }: Props & { thing: GraphThing }) {
   return (
     <div class="actions">
       {!store.showsAll.value && store.canToggle(thing.id) && (
-        <button type="button" class={expanded ? "plain" : "strong"} aria-expanded={expanded} onClick={() => void store.toggle(thing.id)}>{expanded ? "Collapse" : "Expand"}</button>
+        <button type="button" class={expanded ? "plain" : "strong"} aria-expanded={expanded} onClick={() => void store.toggle(thing.id)}>{expanded ? strings.collapse : strings.expand}</button>
       )}
-      {!isCentre && <a class="plain" href={addressHref({ ...address, centre: thing.id })}>Centre here</a>}
-      {more && <button type="button" class="plain" onClick={() => void store.showMore(thing.id)}>Show more{hidden > 0 && ` (${hidden.toLocaleString()})`}</button>}
-      <a class="plain" href={placeHref({ view: "things", id: thing.id })}>Open in Memory</a>
+      {!isCentre && <a class="plain" href={addressHref({ ...address, centre: thing.id })}>{strings.thing.centreHere}</a>}
+      {more && <button type="button" class="plain" onClick={() => void store.showMore(thing.id)}>{strings.thing.showMore(hidden)}</button>}
+      <a class="plain" href={placeHref({ view: "things", id: thing.id })}>{strings.thing.openInMemory}</a>
     </div>
   );
 }
@@ -43,13 +44,13 @@ const FactItem = ({ fact }: { fact: GraphFact }) => (
 );
 
 function FactList({ facts, total, allHref }: { facts: readonly GraphFact[]; total: number; allHref: string }) {
-  if (facts.length === 0) return <p class="soft">No facts match.</p>;
+  if (facts.length === 0) return <p class="soft">{strings.thing.noFacts}</p>;
   return (
     <>
       <ul class="short-facts">
         {[...facts].sort(heaviestFirst).slice(0, SHOWN_FACTS).map((fact) => <FactItem key={fact.id} fact={fact} />)}
       </ul>
-      <p><a href={allHref}>{total > 1 ? `All ${total.toLocaleString()} facts in Memory` : "In Memory"}</a></p>
+      <p><a href={allHref}>{strings.thing.allFacts(total)}</a></p>
     </>
   );
 }
@@ -64,12 +65,12 @@ function Notes({ filters }: { filters: Filters }) {
     <>
       <h3>{manyOf(total, "note")}</h3>
       <ul class="short-facts">{[first, ...others].slice(0, SHOWN_NOTES).map((fact) => <FactItem key={fact.id} fact={fact} />)}</ul>
-      {total > SHOWN_NOTES && <p><a href={placeHref({ view: "facts", filters: { ...filters, relation: first.relation } })}>All {total.toLocaleString()} notes in Memory</a></p>}
+      {total > SHOWN_NOTES && <p><a href={placeHref({ view: "facts", filters: { ...filters, relation: first.relation } })}>{strings.thing.allNotes(total)}</a></p>}
     </>
   );
 }
 
-const FactsFailed = () => (knownAt.value === null ? <p class="trouble" role="alert">They could not be read.</p> : <p class="soft" role="status">{NOT_KEPT}</p>);
+const FactsFailed = () => (knownAt.value === null ? <p class="trouble" role="alert">{strings.thing.failed}</p> : <p class="soft" role="status">{NOT_KEPT}</p>);
 
 /** Of the selected thing, or of the centre. */
 export function Details({ store, address }: Props) {
@@ -84,11 +85,11 @@ export function Details({ store, address }: Props) {
   const filters = { ...address.filters, entity: thing.id };
   return (
     <article class="thing">
-      <h2>{thing.isViewer ? "You" : nameOf(thing)} <span class="type" data-type={lower(thing.type)}>{typeWord[thing.type]}</span></h2>
-      <p class="soft">mentioned {manyOf(thing.mentionCount, "time")}{thing.shared && ", shared memory"}</p>
+      <h2>{thing.isViewer ? strings.thing.viewer : nameOf(thing)} <span class="type" data-type={lower(thing.type)}>{typeWord[thing.type]}</span></h2>
+      <p class="soft">{strings.thing.mentioned(thing.mentionCount, thing.shared)}</p>
       <Actions store={store} address={address} thing={thing} />
-      <h3>{loading ? "Facts" : manyOf(total, "fact")}</h3>
-      {loading ? <p class="soft" aria-busy="true">Loading…</p> : list.phase.value === "failed" ? <FactsFailed /> : <FactList facts={facts} total={total} allHref={placeHref({ view: "facts", filters })} />}
+      <h3>{loading ? strings.thing.facts : manyOf(total, "fact")}</h3>
+      {loading ? <p class="soft" aria-busy="true">{strings.thing.loading}</p> : list.phase.value === "failed" ? <FactsFailed /> : <FactList facts={facts} total={total} allHref={placeHref({ view: "facts", filters })} />}
       <Notes key={thing.id} filters={filters} />
     </article>
   );

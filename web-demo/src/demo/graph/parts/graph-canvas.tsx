@@ -7,6 +7,7 @@ import { directions } from "../state/steps.ts";
 import type { GraphStore } from "../state/store.ts";
 import { readPalette } from "./palette.ts";
 import { GraphStage } from "./stage.ts";
+import { strings } from "../strings.ts";
 
 const ZOOM_STEP = 1.4;
 
@@ -63,15 +64,15 @@ export function GraphCanvas({ store, onStage }: Props) {
   return (
     <div class="stage">
       <canvas
-        ref={canvas} tabIndex={0} role="application" aria-roledescription="graph" aria-label={`Graph of ${network.things.length.toLocaleString()} things`}
+        ref={canvas} tabIndex={0} role="application" aria-roledescription={strings.canvas.role} aria-label={strings.canvas.label(network.things.length)}
         aria-describedby="graph-keys" onKeyDown={onKeyDown}
       />
-      <p id="graph-keys" class="unseen">Arrows move between neighbours, Enter expands or collapses, plus and minus zoom, Escape deselects. The list next to it says the same in words.</p>
+      <p id="graph-keys" class="unseen">{strings.canvas.keys}</p>
       <span ref={probe} hidden />
-      <div class="zoom" role="group" aria-label="Zoom">
-        <button type="button" class="icon-button" aria-label="Zoom in" title="Zoom in" onClick={() => stage?.zoom(ZOOM_STEP)}><Icon name="plus" /></button>
-        <button type="button" class="icon-button" aria-label="Zoom out" title="Zoom out" onClick={() => stage?.zoom(1 / ZOOM_STEP)}><span class="minus" aria-hidden="true" /></button>
-        <button type="button" class="icon-button" aria-label="Show the whole graph" title="Show the whole graph" disabled={!manual} onClick={() => stage?.fit()}><Icon name="fit" /></button>
+      <div class="zoom" role="group" aria-label={strings.canvas.zoom}>
+        <button type="button" class="icon-button" aria-label={strings.canvas.zoomIn} title={strings.canvas.zoomIn} onClick={() => stage?.zoom(ZOOM_STEP)}><Icon name="plus" /></button>
+        <button type="button" class="icon-button" aria-label={strings.canvas.zoomOut} title={strings.canvas.zoomOut} onClick={() => stage?.zoom(1 / ZOOM_STEP)}><span class="minus" aria-hidden="true" /></button>
+        <button type="button" class="icon-button" aria-label={strings.canvas.showAll} title={strings.canvas.showAll} disabled={!manual} onClick={() => stage?.fit()}><Icon name="fit" /></button>
       </div>
     </div>
   );

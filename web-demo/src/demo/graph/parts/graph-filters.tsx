@@ -5,6 +5,7 @@ import { AsOf, ChangedDays, ConfidenceChoice, FilterBar, RelationChoice, Session
 import { noFilters, setFilters } from "../../common/state/place.ts";
 import { navigate } from "../../state/route.ts";
 import { addressHref, type GraphAddress } from "../state/place.ts";
+import { strings } from "../strings.ts";
 
 function Find({ address }: { address: GraphAddress }) {
   const [text, setText] = useState("");
@@ -14,7 +15,7 @@ function Find({ address }: { address: GraphAddress }) {
   };
   return (
     <div class="search">
-      <EntityField label="Find a person or thing" hideLabel placeholder="Find a person or thing" text={text} shared={address.filters.whose === "shared"} onText={setText} onChoose={(thing) => open(thing.id)} />
+      <EntityField label={strings.find} hideLabel placeholder={strings.find} text={text} shared={address.filters.whose === "shared"} onText={setText} onChoose={(thing) => open(thing.id)} />
     </div>
   );
 }
@@ -23,7 +24,7 @@ export function GraphFilters({ address }: { address: GraphAddress }) {
   const { filters } = address;
   return (
     <FilterBar filters={filters} clearHref={addressHref({ ...address, filters: { ...noFilters, asOf: filters.asOf } })} search={<Find address={address} />}>
-      {filters.text && <button type="button" class="about" aria-label={`Remove the filter: containing ${filters.text}`} onClick={() => setFilters({ text: "" })}>containing {filters.text} <span aria-hidden="true">×</span></button>}
+      {filters.text && <button type="button" class="about" aria-label={strings.removeContaining(filters.text)} onClick={() => setFilters({ text: "" })}>{strings.containing(filters.text)} <span aria-hidden="true">×</span></button>}
       <AsOf filters={filters} />
       <RelationChoice filters={filters} />
       <TypeChoice filters={filters} />

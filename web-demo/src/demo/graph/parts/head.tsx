@@ -3,6 +3,7 @@ import { useState } from "preact/hooks";
 import type { GraphStore } from "../state/store.ts";
 import { SaveDialog } from "./save-dialog.tsx";
 import type { GraphStage } from "./stage.ts";
+import { strings } from "../strings.ts";
 
 interface Props {
   store: GraphStore;
@@ -16,11 +17,11 @@ export function Head({ store, stage, listed, onList }: Props) {
   const all = store.showsAll.value;
   return (
     <div class="head">
-      <h1>Graph</h1>
+      <h1>{strings.title}</h1>
       <div class="do">
-        <button type="button" class="plain" aria-pressed={all} onClick={() => void store.showAll(!all)}>Show everything</button>
-        <button type="button" class="plain" aria-pressed={listed} onClick={() => onList(!listed)}>List</button>
-        <button type="button" class="plain" disabled={!stage} onClick={() => setSaving(true)}>Save as image…</button>
+        <button type="button" class="plain" aria-pressed={all} onClick={() => void store.showAll(!all)}>{strings.head.showEverything}</button>
+        <button type="button" class="plain" aria-pressed={listed} onClick={() => onList(!listed)}>{strings.head.list}</button>
+        <button type="button" class="plain" disabled={!stage} onClick={() => setSaving(true)}>{strings.head.saveAsImage}</button>
       </div>
       {saving && stage && <SaveDialog stage={stage} onClose={() => setSaving(false)} />}
     </div>

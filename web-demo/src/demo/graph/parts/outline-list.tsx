@@ -5,6 +5,7 @@ import { lower, nameOf, sentence, statusWord, typeWord } from "../../common/stat
 import { outline, type OutlineRow } from "../state/outline.ts";
 import { addressHref, type GraphAddress } from "../state/place.ts";
 import type { GraphStore } from "../state/store.ts";
+import { strings } from "../strings.ts";
 
 interface Props {
   store: GraphStore;
@@ -15,7 +16,7 @@ const INDENT_PX = 18;
 /** Deeper rows are not indented further. */
 const MAX_INDENTS = 5;
 
-const factsText = ({ facts: [first, ...more] }: OutlineRow): string => (first ? `${sentence(first)}${first.status === "ACTIVE" ? "" : ` (${statusWord[first.status]})`}${more.length > 0 ? `, and ${more.length} more` : ""}` : "");
+const factsText = ({ facts: [first, ...more] }: OutlineRow): string => (first ? strings.outline.facts(sentence(first), first.status === "ACTIVE" ? null : statusWord[first.status], more.length) : "");
 
 interface RowProps extends Props {
   row: OutlineRow;
@@ -39,13 +40,13 @@ function Row({ store, address, row, tabIndex, selected, isCentre }: RowProps) {
   return (
     <div class="row" data-open={selected || undefined} style={{ paddingLeft: `${10 + INDENT_PX * Math.min(MAX_INDENTS, level - 1)}px` }} onKeyDown={onKeyDown}>
       {mayToggle
-        ? <button type="button" class="twist" tabIndex={tabIndex} aria-expanded={expanded} aria-label={`${expanded ? "Collapse" : "Expand"} ${name}`} onClick={() => void store.toggle(thing.id)}><span aria-hidden="true">{expanded ? "−" : "+"}</span></button>
+        ? <button type="button" class="twist" tabIndex={tabIndex} aria-expanded={expanded} aria-label={strings.outline.toggle(expanded, name)} onClick={() => void store.toggle(thing.id)}><span aria-hidden="true">{expanded ? "−" : "+"}</span></button>
         : <span class="twist" />}
       <button type="button" class="what" data-row tabIndex={tabIndex} aria-pressed={selected} onClick={() => store.select(thing.id)}>
         <span class="name">{name} <span class="type" data-type={lower(thing.type)}>{typeWord[thing.type]}</span></span>
-        <small>{factsText(row) || (isCentre ? "the centre" : "")}{repeated && ", neighbours listed elsewhere"}</small>
+        <small>{factsText(row) || (isCentre ? strings.outline.isCentre : "")}{repeated && strings.outline.repeated}</small>
       </button>
-      {!isCentre && <a class="quiet" tabIndex={tabIndex} href={addressHref({ ...address, centre: thing.id })} aria-label={`Centre on ${name}`}>Centre</a>}
+      {!isCentre && <a class="quiet" tabIndex={tabIndex} href={addressHref({ ...address, centre: thing.id })} aria-label={strings.outline.centreOn(name)}>{strings.outline.centre}</a>}
     </div>
   );
 }
@@ -60,5 +61,5 @@ export function OutlineList({ store, address }: Props) {
     <Row store={store} address={address} row={row} tabIndex={tabIndex} selected={row.thing.id === selected} isCentre={row.thing.id === centre} />
   ), [address, selected, centre, all]);
   if (rows.length === 0) return null;
-  return <VirtualList label="Things and their neighbours" rows={rows} total={rows.length} render={render} levelOf={levelOf} onNearEnd={doNothing} />;
+  return <VirtualList label={strings.outline.label} rows={rows} total={rows.length} render={render} levelOf={levelOf} onNearEnd={doNothing} />;
 }

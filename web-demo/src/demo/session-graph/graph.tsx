@@ -1,13 +1,14 @@
 // The graph of facts. Preact renders the elements; GraphView moves them.
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { highlight, memory } from "../state/current-session.ts";
-import { count, phraseFor } from "../state/format.ts";
+import { phraseFor } from "../state/format.ts";
 import { isPulsing } from "../state/model.ts";
 import { entityHref, navigate } from "../state/route.ts";
 import { showFact } from "../parts/chat.tsx";
 import { buildGraph, MAX_ANIMATED_NODES, shortName, type GraphEdge, type GraphNode } from "./graph-layout.ts";
 import { GraphView } from "./graph-view.ts";
 import { Icon } from "../parts/icon.tsx";
+import { strings } from "./strings.ts";
 
 /** In larger graphs only highlighted edges have labels. */
 const MAX_LABELED_EDGES = 60;
@@ -34,12 +35,12 @@ function Edge({ edge, lit, labeled, maxWeight }: { edge: GraphEdge; lit: boolean
 
 function Node({ node, lit, view }: { node: GraphNode; lit: boolean; view: GraphView }) {
   const { entity, pulse } = node;
-  const name = entity.isViewer ? "you" : entity.name;
+  const name = entity.isViewer ? strings.viewer : entity.name;
   const startHighlight = () => { highlight.value = { entity: node.id }; };
   return (
     <g
       id={`n-${node.id}`} class={`node ${lit ? "lit" : ""} ${node.faded ? "faded" : ""} ${entity.isViewer ? "viewer" : ""}`} data-type={entity.type}
-      tabIndex={0} role="link" aria-label={`${name}, ${entity.type}`}
+      tabIndex={0} role="link" aria-label={strings.node(name, entity.type)}
       onPointerDown={(event) => view.pointerDown(event, node)}
       onPointerEnter={() => { if (!view.dragging) startHighlight(); }} onPointerLeave={endHighlight}
       onFocus={startHighlight} onBlur={endHighlight}
@@ -79,9 +80,9 @@ export function Graph() {
   const maxWeight = Math.max(1, ...graph.edges.map((e) => e.fact.weight));
 
   return (
-    <section class="graph" data-large={graph.nodes.length > MAX_ANIMATED_NODES || undefined} aria-label="Graph of facts">
+    <section class="graph" data-large={graph.nodes.length > MAX_ANIMATED_NODES || undefined} aria-label={strings.title}>
       <svg
-        ref={svg} class={target && litNodes.size > 0 ? "focused" : ""} role="group" aria-label={`${count(graph.nodes.length, "entity").replace("entitys", "entities")}, ${count(graph.edges.length, "fact")}`}
+        ref={svg} class={target && litNodes.size > 0 ? "focused" : ""} role="group" aria-label={strings.size(graph.nodes.length, graph.edges.length)}
         onPointerDown={(event) => view.pointerDown(event, null)} onPointerMove={(event) => view.pointerMove(event)}
         onPointerUp={() => view.pointerUp()} onPointerCancel={() => view.pointerUp()}
       >
@@ -95,8 +96,8 @@ export function Graph() {
           {graph.nodes.map((node) => <Node key={node.id} node={node} lit={litNodes.has(node.id)} view={view} />)}
         </g>
       </svg>
-      {graph.nodes.length === 0 && <p class="empty"><span>People, places and things appear here, connected by what you say about them.</span></p>}
-      {manual && <button type="button" class="icon-button fit" aria-label="Show the whole graph" title="Show the whole graph" onClick={() => view.fit()}><Icon name="fit" /></button>}
+      {graph.nodes.length === 0 && <p class="empty"><span>{strings.empty}</span></p>}
+      {manual && <button type="button" class="icon-button fit" aria-label={strings.showAll} title={strings.showAll} onClick={() => view.fit()}><Icon name="fit" /></button>}
     </section>
   );
 }

@@ -185,6 +185,8 @@ impl AnswerType {
                 text.contains(['€', '$', '£', '¥', '%'])
                     || any(&|i, w| {
                         is_number(&w.plain)
+                            // "My first full one" counts nothing.
+                            && (w.plain != "one" || is_money(at(i + 1)) || list_contains(MEASURES, at(i + 1)) || is_number(at(i + 1)))
                             && (!is_time(at(i + 1)) || is_day(at(i + 1)))
                             && !is_counted(at(i + 1), &said, i, question_words)
                     })
@@ -416,6 +418,7 @@ mod tests {
             ("What does Erik do?", "Erik is a carpenter."),
             ("How much does Tina weigh?", "Tina weighs 3.4 kilos."),
             ("How often was I there?", "I was there twice."),
+            ("How far is it?", "It is one mile away."),
             ("How much is my rent?", "My rent is 900."),
             ("How much rent do I pay?", "My rent is 900 now."),
             ("How much did we spend on groceries?", "we spent 300 on groceries in October"),
@@ -445,6 +448,7 @@ mod tests {
             ("How much was the sofa?", "The sofa is 3 years old."),
             ("How much was the party?", "The party was for 40 people."),
             ("How many kids do I have?", "The kids' shoes were 90."),
+            ("How fast was I at the marathon?", "I signed up for the marathon in July, my first full one."),
             ("How old is Ida?", "Ida has two cats."),
             ("How long was the flight?", "The flight was three days ago."),
             ("When is the exam?", "The exam is hard."),

@@ -18,10 +18,11 @@ import { knownAt, notKept } from "./state/offline.ts";
 import { newSession } from "./state/opening.ts";
 import { problem, startError } from "./state/problem.ts";
 import { route, sessionHref, type Route } from "./state/route.ts";
-import { clockOrMoment, count } from "./state/format.ts";
+import { clockOrMoment } from "./state/format.ts";
 import { sessions } from "./state/session-list.ts";
 import { caughtUp, reconnect } from "./state/stream.ts";
 import { start } from "./state/viewer.ts";
+import { strings } from "./strings.ts";
 
 const CAUGHT_UP_SHOWN_MS = 7000;
 
@@ -37,19 +38,19 @@ function ConnectionNotice() {
   if (state?.phase === "paused") {
     return (
       <div class="news cut">
-        <b>The line is cut.</b> Keep talking: Recall still learns, but this page does not see it.
-        <button type="button" onClick={reconnect}>Restore the line</button>
+        <b>{strings.news.cut[0]}</b>{strings.news.cut[1]}
+        <button type="button" onClick={reconnect}>{strings.news.restore}</button>
       </div>
     );
   }
   if (knownAt.value !== null) {
-    return <div class="news lost" role="status"><b>Offline.</b> You see what was known at {clockOrMoment(knownAt.value)}. What you write is sent when the line is back.</div>;
+    return <div class="news lost" role="status"><b>{strings.news.offline}</b>{strings.news.known(clockOrMoment(knownAt.value))}</div>;
   }
   if (!news) return null;
   return (
     <div class="news caught-up" role="status">
-      <b>{news.gaps > 0 ? "Caught up." : news.replayed > 0 ? `Caught up: ${count(news.replayed, "event")} replayed.` : "Back."}</b>{" "}
-      {news.gaps > 0 ? "The log no longer contains every event, so the page reloaded its state." : news.replayed > 0 ? "In order, each event once." : "Nothing was missed."}
+      <b>{news.gaps > 0 ? strings.news.caughtUp : news.replayed > 0 ? strings.news.replayed(news.replayed) : strings.news.back}</b>{" "}
+      {news.gaps > 0 ? strings.news.gap : news.replayed > 0 ? strings.news.inOrder : strings.news.nothingMissed}
     </div>
   );
 }
@@ -65,9 +66,9 @@ function VisitOffer() {
   };
   return (
     <div class="news offer" role="status">
-      <b>You told Recall something before you logged in</b> ({count(offer.messages, "message")}).
-      <button type="button" disabled={busy} onClick={() => answer(true)}>Move it to my account</button>
-      <button type="button" disabled={busy} onClick={() => answer(false)}>Delete it</button>
+      <b>{strings.news.visit}</b>{strings.news.visitSize(offer.messages)}
+      <button type="button" disabled={busy} onClick={() => answer(true)}>{strings.news.move}</button>
+      <button type="button" disabled={busy} onClick={() => answer(false)}>{strings.news.delete}</button>
     </div>
   );
 }
@@ -77,12 +78,12 @@ function MissingSession() {
   const newest = sessions.value.find((s) => !s.shared);
   return (
     <div class="page missing">
-      <h1>There is no such session</h1>
-      <p class="soft">It was deleted, or it belongs to another user.</p>
+      <h1>{strings.session.missing}</h1>
+      <p class="soft">{strings.session.missingWhy}</p>
       <p>
-        <button type="button" onClick={() => void newSession()}>Start a new session</button>
+        <button type="button" onClick={() => void newSession()}>{strings.session.startNew}</button>
         {/* Last: it appears when the list is read, and must not move the button under the pointer. */}
-        {newest && <a href={sessionHref(newest.id)}>Open the newest session</a>}
+        {newest && <a href={sessionHref(newest.id)}>{strings.session.openNewest}</a>}
       </p>
     </div>
   );
@@ -91,14 +92,14 @@ function MissingSession() {
 /** Shown without the server, if this browser keeps no copy of the session in the URL. */
 const NotKept = () => (
   <div class="page missing">
-    <h1>This session is not on this device</h1>
-    <p class="soft" role="status">It loads when the line is back. This browser keeps the sessions that you opened last.</p>
+    <h1>{strings.session.notKept}</h1>
+    <p class="soft" role="status">{strings.session.notKeptWhy}</p>
   </div>
 );
 
 function Toast() {
   if (!problem.value) return null;
-  return <div class="toast" role="alert">{problem.value}<button type="button" class="icon-button" aria-label="Close" onClick={() => { problem.value = null; }}><Icon name="close" /></button></div>;
+  return <div class="toast" role="alert">{problem.value}<button type="button" class="icon-button" aria-label={strings.close} onClick={() => { problem.value = null; }}><Icon name="close" /></button></div>;
 }
 
 /** A shorter wait needs no words, which would only flicker. */
@@ -114,14 +115,14 @@ function LateStart() {
     return () => { clearTimeout(timer); setLate(false); };
   }, [waits]);
   // The region is there before its words, so that screen readers announce them.
-  return <div role="status">{isLate && <p class="toast">Waiting for the server, which does not answer yet.</p>}</div>;
+  return <div role="status">{isLate && <p class="toast">{strings.page.late}</p>}</div>;
 }
 
 /** A screen that shows one tab. The style sheet has the same limit. */
 const ONE_TAB = "(max-width: 760px)";
 
 type Tab = "chat" | "facts" | "graph";
-const tabs: Array<[Tab, string]> = [["chat", "Chat"], ["facts", "Facts"], ["graph", "Session graph"]];
+const tabs: readonly Tab[] = ["chat", "facts", "graph"];
 
 const tabInHistory = (): Tab => (history.state as { tab?: Tab } | null)?.tab ?? "chat";
 
@@ -193,7 +194,7 @@ export function App() {
 
   if (loginMethods.value) return <LoginPage />;
   if (startError.value) {
-    return <main class="broken"><Icon name="mark" /><h1>Recall cannot be reached</h1><p>{startError.value}</p><button type="button" onClick={() => void boot()}>Try again</button></main>;
+    return <main class="broken"><Icon name="mark" /><h1>{strings.page.unreachable}</h1><p>{startError.value}</p><button type="button" onClick={() => void boot()}>{strings.tryAgain}</button></main>;
   }
   const header = <Header onMenu={() => setMenu(!menu)} menuOpen={menu} />;
   const place = current.page === "memory" ? <MemoryPlace rest={current.rest} />
@@ -208,10 +209,10 @@ export function App() {
     <div class="shell" data-tab={tab} data-menu={menu || undefined} data-line={cut ? "cut" : "whole"}>
       {header}
       <Sessions onChoose={() => setMenu(false)} onOpen={() => setMenu(true)} />
-      {menu && <button type="button" class="backdrop" aria-label="Close the sessions" onClick={() => setMenu(false)} />}
+      {menu && <button type="button" class="backdrop" aria-label={strings.page.closeSessions} onClick={() => setMenu(false)} />}
       <main id="main" tabIndex={-1} data-awaiting={(awaited.value !== null && known !== null) || undefined} aria-busy={awaited.value !== null}>
-        {tab !== "chat" && <h1 class="unseen of-tab">{tab === "facts" ? "Facts" : "Session graph"}</h1>}
-        <section class="talk" aria-label={current.page === "entity" ? "Entity" : "Chat"}>
+        {tab !== "chat" && <h1 class="unseen of-tab">{strings.page.tabs[tab]}</h1>}
+        <section class="talk" aria-label={current.page === "entity" ? strings.page.entity : strings.page.chat}>
           <VisitOffer />
           <ConnectionNotice />
           {current.page === "entity" ? <EntityView key={current.id} id={current.id} />
@@ -219,16 +220,16 @@ export function App() {
             : current.page === "session" && notKept.value === current.id ? <NotKept />
             : <><Chat key={current.page === "session" ? current.id : ""} /><Composer /></>}
         </section>
-        <section class="memory" aria-label="Memory">
+        <section class="memory" aria-label={strings.page.memory}>
           <ConnectionNotice />
           {isDrawn("graph") && <SessionGraph />}
           {isDrawn("facts") && <Facts />}
         </section>
       </main>
-      <div class="tabs" role="navigation" aria-label="View">
-        {tabs.map(([name, label]) => (
+      <div class="tabs" role="navigation" aria-label={strings.page.view}>
+        {tabs.map((name) => (
           <button type="button" key={name} aria-pressed={tab === name} onClick={() => chooseTab(name)}>
-            <Icon name={name} />{label}{name === "facts" && facts > 0 && <i key={facts}>{facts}</i>}
+            <Icon name={name} />{strings.page.tabs[name]}{name === "facts" && facts > 0 && <i key={facts}>{facts}</i>}
           </button>
         ))}
       </div>

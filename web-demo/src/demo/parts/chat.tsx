@@ -9,18 +9,15 @@ import { sendWaiting, sentMessages } from "../state/outgoing.ts";
 import { openPassage } from "../state/passages.ts";
 import { sessions } from "../state/session-list.ts";
 import { mayWrite } from "../state/viewer.ts";
-import { clock, count, day, dayName, milliseconds, phraseFor } from "../state/format.ts";
+import { clock, day, dayName, milliseconds, phraseFor } from "../state/format.ts";
 import { Welcome } from "./hints.tsx";
 import { MessageRemoval } from "./lazy-place.tsx";
 import { RichText } from "./rich-text.tsx";
 import { SessionAbout } from "./session-about.tsx";
 import { UndoForgetting } from "./undo-forgetting.tsx";
+import { strings } from "../strings.ts";
 
-const changeMark: Record<Change, [mark: string, word: string]> = {
-  added: ["+", "new fact"], reinforced: ["↑", "more certain"], opposed: ["↓", "less certain"],
-  ended: ["×", "ended"], retracted: ["×", "retracted"], restored: ["↻", "true again"],
-  revised: ["·", "re-weighed"], removed: ["×", "merged"],
-};
+const changeMark: Record<Change, readonly string[]> = strings.chat.changes;
 
 export function showFact(id: string): void {
   openFact.value = id;
@@ -36,7 +33,7 @@ function Learned({ message, memory: known }: { message: Message; memory: Memory 
   });
   if (rows.length === 0) return null;
   return (
-    <ul class="learned" aria-label="What this message taught">
+    <ul class="learned" aria-label={strings.chat.learned}>
       {rows.map(([fact, change]) => {
         const subject = known.entities.get(fact.subject);
         const [mark, word] = changeMark[change];
@@ -47,8 +44,8 @@ function Learned({ message, memory: known }: { message: Message; memory: Memory 
               onClick={() => showFact(fact.id)}
               onPointerEnter={() => { highlight.value = { fact: fact.id }; }} onPointerLeave={() => { highlight.value = null; }}
             >
-              <i aria-hidden="true">{mark}</i><span class="unseen">{word}: </span>
-              {subject?.isViewer ? "you" : subject?.name} <em>{phraseFor(fact.phrase, subject?.isViewer ?? false)}</em> {fact.value ?? (known.entities.get(fact.object)?.isViewer ? "you" : known.entities.get(fact.object)?.name)}
+              <i aria-hidden="true">{mark}</i><span class="unseen">{strings.chat.change(word ?? "")}</span>
+              {subject?.isViewer ? strings.viewer : subject?.name} <em>{phraseFor(fact.phrase, subject?.isViewer ?? false)}</em> {fact.value ?? (known.entities.get(fact.object)?.isViewer ? strings.viewer : known.entities.get(fact.object)?.name)}
             </button>
           </li>
         );
@@ -67,13 +64,13 @@ function showSource(citation: CitationView) {
 function Sources({ citations, isNearest = false }: { citations: CitationView[]; isNearest?: boolean }) {
   if (citations.length === 0) return null;
   return (
-    <ol class="sources" aria-label={isNearest ? "Nearest" : "Sources"}>
+    <ol class="sources" aria-label={isNearest ? strings.chat.nearest : strings.chat.sources}>
       {citations.map((citation) => (
         <li key={citation.index}>
           <button type="button" onClick={() => showSource(citation)}>
             <b aria-hidden={isNearest}>{isNearest ? "?" : citation.index}</b>
             <q>{citation.excerpt}</q>
-            {citation.shared && <i class="badge">shared</i>}
+            {citation.shared && <i class="badge">{strings.shared}</i>}
             {citation.passage && <cite>{placeLabel(citation.passage)}</cite>}
             {citation.sentAt && <time dateTime={citation.sentAt}>{day(citation.sentAt)}</time>}
           </button>
@@ -85,29 +82,29 @@ function Sources({ citations, isNearest = false }: { citations: CitationView[]; 
 
 function statusTexts(message: Message, paused: boolean): string[] {
   const out: string[] = [];
-  if (message.stage === "sending") out.push("sending");
-  if (message.stage === "stored" && message.role === "user") out.push(paused ? "stored; the line is cut, so this page cannot see what was learned" : "reading");
+  if (message.stage === "sending") out.push(strings.chat.status.sending);
+  if (message.stage === "stored" && message.role === "user") out.push(paused ? strings.chat.status.storedUnseen : strings.chat.status.reading);
   if (message.stage === "processed" && message.role === "user") {
-    if (message.learned.size > 0) out.push(count(message.learned.size, "fact"));
+    if (message.learned.size > 0) out.push(strings.chat.status.facts(message.learned.size));
     else if (message.kind === "question" || message.kind === "mixed") {
       // A request to forget is of the same kind, but asks nothing.
-      if (message.text.includes("?")) out.push("question");
-    } else if (message.remembered !== false) out.push("stored, no fact found in it");
+      if (message.text.includes("?")) out.push(strings.chat.status.question);
+    } else if (message.remembered !== false) out.push(strings.chat.status.noFact);
   }
   // Copies that browsers kept before do not say whether.
-  if (message.remembered === false) out.push("not remembered");
+  if (message.remembered === false) out.push(strings.chat.status.notRemembered);
   if (message.roundTripMs !== null) out.push(milliseconds(message.roundTripMs));
   if (message.answerer && message.answerer.name !== "command") {
     const { name, totalMs, grounded } = message.answerer;
-    out.push(grounded ? count(message.citations.length, "source") : "no source found", milliseconds(totalMs));
-    out.push(name === "extractive" ? "without a language model" : `by ${name}`);
+    out.push(grounded ? strings.chat.status.sources(message.citations.length) : strings.chat.status.noSource, milliseconds(totalMs));
+    out.push(name === "extractive" ? strings.chat.status.noModel : strings.chat.status.by(name));
   }
   return out;
 }
 
 function Stop({ question }: { question: string | null }) {
   if (!question) return null;
-  return <button type="button" class="stop" onClick={() => void stopAnswer(question)}>Stop</button>;
+  return <button type="button" class="stop" onClick={() => void stopAnswer(question)}>{strings.chat.stop}</button>;
 }
 
 /** The server keeps a forgotten message without its text. An answer has none either before its first word. */
@@ -145,22 +142,22 @@ function Bubble({ message, memory: known, settled, onWanted, onRemove }: BubbleP
   const own = message.role === "user" && message.speaker === null;
   const { id } = message;
   return (
-    <article ref={ref} tabIndex={-1} class={`message ${own ? "own" : message.role}`} data-settled={isSettled || undefined} data-stage={message.stage} data-message={message.id ?? ""} aria-label={own ? "You" : (message.speaker ?? "Recall")}>
+    <article ref={ref} tabIndex={-1} class={`message ${own ? "own" : message.role}`} data-settled={isSettled || undefined} data-stage={message.stage} data-message={message.id ?? ""} aria-label={own ? strings.viewerTitle : (message.speaker ?? strings.brand)}>
       {message.speaker && <b class="speaker">{message.speaker}</b>}
       {isForgotten(message)
-        ? <p class="text soft">Forgotten</p>
+        ? <p class="text soft">{strings.forgotten}</p>
         : <p class="text" data-streaming={message.stage === "streaming" || undefined}><RichText message={message} onCite={cite} /></p>}
       <Sources citations={message.citations} />
       <Sources citations={message.nearest} isNearest />
       {message.role === "assistant" && <UndoForgetting message={message} memory={known} />}
       {message.problem && (
-        <p class={message.stage === "unsent" ? "soft" : "trouble"}>{message.problem} {message.stage === "unsent" && <button type="button" onClick={sendWaiting}>Send now</button>}</p>
+        <p class={message.stage === "unsent" ? "soft" : "trouble"}>{message.problem} {message.stage === "unsent" && <button type="button" onClick={sendWaiting}>{strings.chat.sendNow}</button>}</p>
       )}
       <footer data-busy={busy || undefined}>
         <time dateTime={message.sentAt}>{clock(message.sentAt)}</time>
         {statusTexts(message, connection.value?.phase === "paused").map((part) => <span key={part}>{part}</span>)}
         {message.stage === "streaming" && <Stop question={message.answerTo} />}
-        {own && id && !isForgotten(message) && mayWrite(known.shared) && <button type="button" class="remove" aria-label={`Remove: ${message.text.slice(0, 60)}`} onClick={() => onRemove(id)}>Remove</button>}
+        {own && id && !isForgotten(message) && mayWrite(known.shared) && <button type="button" class="remove" aria-label={strings.chat.removeMessage(message.text.slice(0, 60))} onClick={() => onRemove(id)}>{strings.chat.remove}</button>}
       </footer>
       <Learned message={message} memory={known} />
     </article>
@@ -185,18 +182,18 @@ export function Chat() {
   const title = sessions.value.find((s) => s.id === sessionId.value)?.title;
   return (
     <>
-    {messages.length > 0 && <h1 class="unseen">{title ? `Conversation: ${title}` : "Conversation"}</h1>}
+    {messages.length > 0 && <h1 class="unseen">{title ? strings.chat.titled(title) : strings.chat.conversation}</h1>}
     {messages.length > 1 && sessionId.value && <SessionAbout key={sessionId.value} id={sessionId.value} version={version} />}
-    <div class="log" ref={box} role="log" aria-label="Conversation" aria-live="polite" tabIndex={0}>
+    <div class="log" ref={box} role="log" aria-label={strings.chat.conversation} aria-live="polite" tabIndex={0}>
       <div class="turns" ref={content}>
         {known && messages.length === 0 && <Welcome />}
-        {known?.earlier && <button type="button" class="earlier" onClick={() => void showEarlier()}>Show earlier messages</button>}
+        {known?.earlier && <button type="button" class="earlier" onClick={() => void showEarlier()}>{strings.chat.earlier}</button>}
         {known && messages.map((message, index) => (
           <Fragment key={message.key}>
             <Day message={message} before={messages[index - 1]} />
             <Bubble message={message} memory={known} settled={isOpening} onWanted={leaveEnd} onRemove={setRemoving} />
-            {known.gap?.key === message.key && <button type="button" class="earlier" onClick={() => void showLater()}>Show the messages between</button>}
-            {message.asking && <p class="thinking"><i /><i /><i /><span>looking through memory</span><Stop question={message.id} /></p>}
+            {known.gap?.key === message.key && <button type="button" class="earlier" onClick={() => void showLater()}>{strings.chat.between}</button>}
+            {message.asking && <p class="thinking"><i /><i /><i /><span>{strings.chat.thinking}</span><Stop question={message.id} /></p>}
           </Fragment>
         ))}
       </div>

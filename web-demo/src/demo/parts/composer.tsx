@@ -9,6 +9,9 @@ import { Hints } from "./hints.tsx";
 import { Icon } from "./icon.tsx";
 import { SessionNotice, SharedNotice } from "./session-notice.tsx";
 import { lengthOf, TooLong } from "./too-long.tsx";
+import { strings } from "../strings.ts";
+
+const words = strings.composer;
 
 /** The server takes 64 KiB, and a character has up to 4 bytes. */
 const MOST_CHARACTERS = 16_000;
@@ -66,21 +69,21 @@ export function Composer() {
     field.current?.focus();
   };
   const isTooLong = length > MOST_CHARACTERS;
-  if (rights().isReadOnly) return <div class="composer soft"><SharedNotice /><p>Only administrators can write here.</p></div>;
+  if (rights().isReadOnly) return <div class="composer soft"><SharedNotice /><p>{words.readOnly}</p></div>;
   return (
     <>
     {/* Outside the form, so that the field does not move when it appears. */}
     <div class="above-composer">
       <SessionNotice />
-      {early.value.length > 0 && <p class="soft" role="status">It is sent when the new session is open.</p>}
+      {early.value.length > 0 && <p class="soft" role="status">{words.sentLater}</p>}
       {known && known.messages.size > 0 && <Hints />}
-      {isTooLong && <TooLong id="too-long" noun="message" most={MOST_CHARACTERS} length={length} advice="shorten it, or send it in parts" />}
+      {isTooLong && <TooLong id="too-long" noun="message" most={MOST_CHARACTERS} length={length} advice={words.shorten} />}
     </div>
     <form class="composer" onSubmit={(event) => { event.preventDefault(); submit(); }}>
       <div class="field">
         <textarea
-          ref={field} rows={1} value={text} aria-label="Message" aria-invalid={isTooLong} aria-describedby={isTooLong ? "too-long" : undefined}
-          placeholder={connection.value?.phase === "paused" ? "The line is cut, sending still works" : "Tell something, or ask"}
+          ref={field} rows={1} value={text} aria-label={words.label} aria-invalid={isTooLong} aria-describedby={isTooLong ? "too-long" : undefined}
+          placeholder={connection.value?.phase === "paused" ? words.hintCut : words.hint}
           onInput={(event) => setDraft(id, event.currentTarget.value)}
           onKeyDown={(event) => {
             if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
@@ -88,9 +91,9 @@ export function Composer() {
             submit();
           }}
         />
-        <button type="submit" aria-label="Send" disabled={length === 0 || isTooLong}><span>Send</span><Icon name="send" /></button>
+        <button type="submit" aria-label={words.send} disabled={length === 0 || isTooLong}><span>{words.send}</span><Icon name="send" /></button>
       </div>
-      {known && [...known.messages.values()].some(({ role }) => role === "assistant") && <button type="button" class="skip" onClick={focusLastAnswer}>Go to the last answer</button>}
+      {known && [...known.messages.values()].some(({ role }) => role === "assistant") && <button type="button" class="skip" onClick={focusLastAnswer}>{words.lastAnswer}</button>}
     </form>
     </>
   );

@@ -2,6 +2,7 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useId, useRef } from "preact/hooks";
 import { Icon } from "./icon.tsx";
+import { strings } from "../strings.ts";
 
 export function Dialog({ title, onClose, children }: { title: string; onClose: () => void; children: ComponentChildren }) {
   const ref = useRef<HTMLDialogElement>(null);
@@ -20,7 +21,7 @@ export function Dialog({ title, onClose, children }: { title: string; onClose: (
   return (
     <dialog ref={ref} class="dialog" aria-labelledby={heading} onCancel={(event) => { event.preventDefault(); onClose(); }}>
       <h2 id={heading}>{title}</h2>
-      <button type="button" class="icon-button close" aria-label="Close" onClick={onClose}><Icon name="close" /></button>
+      <button type="button" class="icon-button close" aria-label={strings.close} onClick={onClose}><Icon name="close" /></button>
       {children}
     </dialog>
   );

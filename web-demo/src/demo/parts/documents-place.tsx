@@ -2,6 +2,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { acceptDrops, isDragging } from "../state/file-drop.ts";
 import { start } from "../state/viewer.ts";
+import { strings } from "../strings.ts";
 
 type Place = typeof import("../documents/parts/place.tsx");
 let loaded: Place | null = null;
@@ -18,7 +19,7 @@ export function DocumentsPlace() {
   if (place && start.value) return <place.Documents />;
   return (
     <main id="main" tabIndex={-1} class="documents" aria-busy={!failed}>
-      {failed && <p class="trouble">The documents could not be loaded. <button type="button" onClick={load}>Try again</button></p>}
+      {failed && <p class="trouble">{strings.notLoaded(strings.page.documents)}<button type="button" onClick={load}>{strings.tryAgain}</button></p>}
     </main>
   );
 }
@@ -26,5 +27,5 @@ export function DocumentsPlace() {
 /** Takes files that are dropped anywhere on the page. */
 export function FileDrop() {
   useEffect(acceptDrops, []);
-  return isDragging.value ? <div class="drop-target" aria-hidden="true"><b>Drop files to add them to your documents</b></div> : null;
+  return isDragging.value ? <div class="drop-target" aria-hidden="true"><b>{strings.page.dropFiles}</b></div> : null;
 }

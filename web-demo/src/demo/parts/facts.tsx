@@ -9,9 +9,10 @@ import type { Memory } from "../state/memory.ts";
 import { isPulsing, type Entity, type Fact } from "../state/model.ts";
 import { activeFactsHref } from "../state/route.ts";
 import { completeStep } from "../state/tour.ts";
-import { count, percent, phraseFor } from "../state/format.ts";
+import { percent, phraseFor } from "../state/format.ts";
 import { relations, start } from "../state/viewer.ts";
 import { Evidence } from "./evidence.tsx";
+import { strings } from "../strings.ts";
 
 /** What speaks against a fact: s/(r+s+2), which follows from belief = (r+1)/(r+s+2) and uncertainty = 2/(r+s+2) (subjective logic). */
 const oppositionTo = ({ belief, uncertainty }: Pick<Fact, "belief" | "uncertainty">): number => Math.max(0, 1 - belief - uncertainty / 2);
@@ -23,12 +24,12 @@ export function BeliefBar({ fact }: { fact: Pick<Fact, "belief" | "uncertainty">
   return <span class="bar" aria-hidden="true"><i style={{ width: width(fact.belief) }} /><u style={{ width: width(oppositionTo(fact)) }} /></span>;
 }
 
-const nameOf = (entity: Entity | undefined) => (entity?.isViewer ? "you" : (entity?.name ?? "?"));
+const nameOf = (entity: Entity | undefined) => (entity?.isViewer ? strings.viewer : (entity?.name ?? "?"));
 
 function Belief({ fact }: { fact: Fact }) {
   const belief = useAnimatedNumber(fact.belief);
-  if (fact.status === "ended") return <span class="belief">ended</span>;
-  return <span class="belief"><span class="unseen">belief </span>{percent(belief)}</span>;
+  if (fact.status === "ended") return <span class="belief">{strings.facts.ended}</span>;
+  return <span class="belief"><span class="unseen">{strings.facts.belief}</span>{percent(belief)}</span>;
 }
 
 function FactNote({ fact, known }: { fact: Fact; known: Memory }) {
@@ -36,12 +37,12 @@ function FactNote({ fact, known }: { fact: Fact; known: Memory }) {
   const notes: ComponentChildren[] = [];
   if (fact.status === "active" && fact.rivals.length > 0) {
     const rivals = fact.rivals.map((r) => known.facts.get(r.factId)).filter((f) => f === undefined || f.status === "active");
-    if (rivals.length > 0) notes.push(<span class="disputed">disputed; rival: {fact.rivals.map((r) => r.target).join(", ")}</span>);
+    if (rivals.length > 0) notes.push(<span class="disputed">{strings.facts.disputed(fact.rivals.map((r) => r.target).join(", "))}</span>);
   }
-  if (fact.change === "added" && fact.excerpt) notes.push(<span>new, from <q>{fact.excerpt}</q></span>);
-  if (fact.change === "reinforced") notes.push("said again");
-  if (fact.change === "ended" && fact.excerpt) notes.push(<span>ended by <q>{fact.excerpt}</q></span>);
-  if (fact.change === "opposed" && notes.length === 0) notes.push("contradicted");
+  if (fact.change === "added" && fact.excerpt) notes.push(<span>{strings.facts.newFrom}<q>{fact.excerpt}</q></span>);
+  if (fact.change === "reinforced") notes.push(strings.facts.saidAgain);
+  if (fact.change === "ended" && fact.excerpt) notes.push(<span>{strings.facts.endedBy}<q>{fact.excerpt}</q></span>);
+  if (fact.change === "opposed" && notes.length === 0) notes.push(strings.facts.contradicted);
   return notes.length > 0 ? <small>{notes[0]}</small> : null;
 }
 
@@ -83,9 +84,9 @@ export function FactItem({ fact, known, anchor = false }: { fact: Fact; known: M
       onKeyDown={(event) => { if (event.key === "Escape" && open) toggle(); }}
     >
       {isPulsing(fact.pulse) && <span key={fact.pulse.count} class="flash" data-kind={fact.pulse.kind} style={{ animationDelay: `${fact.pulse.delay}ms` }} aria-hidden="true" />}
-      <button type="button" class="fact-line" aria-expanded={open} title="How do you know?" onClick={toggle} onPointerEnter={startHighlight} onPointerLeave={endHighlight} onFocus={startHighlight} onBlur={endHighlight}>
+      <button type="button" class="fact-line" aria-expanded={open} title={strings.facts.why} onClick={toggle} onPointerEnter={startHighlight} onPointerLeave={endHighlight} onFocus={startHighlight} onBlur={endHighlight}>
         <span class="triple">
-          <b data-type={subject?.type}>{nameOf(subject)}</b> <em>{phraseFor(fact.phrase, subject?.isViewer ?? false)}</em> {fact.value === null ? <b data-type={object?.type}>{nameOf(object)}</b> : <b>{fact.value}</b>}{fact.shared && <i class="badge">shared</i>}
+          <b data-type={subject?.type}>{nameOf(subject)}</b> <em>{phraseFor(fact.phrase, subject?.isViewer ?? false)}</em> {fact.value === null ? <b data-type={object?.type}>{nameOf(object)}</b> : <b>{fact.value}</b>}{fact.shared && <i class="badge">{strings.shared}</i>}
         </span>
         <Belief fact={fact} />
         <BeliefBar fact={fact} />
@@ -119,10 +120,11 @@ function NoFacts({ known }: { known: Memory }) {
     countKnown().then((counted) => { if (!stale) setTotal(counted); }, () => {});
     return () => { stale = true; };
   }, [known]);
+  const [before, link, after] = strings.facts.elsewhere(total);
   return (
     <>
-      <p class="empty">Nothing from this conversation yet. Facts that you state appear here within milliseconds, with how sure I am and why.</p>
-      {total > 0 && <p class="empty">I know {count(total, "fact")} from other sessions and documents: <a href={activeFactsHref}>see {total === 1 ? "it" : "them"} in Memory</a>.</p>}
+      <p class="empty">{strings.facts.none}</p>
+      {total > 0 && <p class="empty">{before}<a href={activeFactsHref}>{link}</a>{after}</p>}
     </>
   );
 }
@@ -135,19 +137,19 @@ export function Facts() {
   const facts = [...(known?.facts.values() ?? [])].filter((f) => f.status !== "retracted").sort(orders[order]);
   const { active, ended } = known?.counts() ?? { active: 0, ended: 0 };
   return (
-    <section class="facts" aria-label="What Recall knows">
+    <section class="facts" aria-label={strings.facts.label}>
       <h2>
-        What I know
-        <span class="total">{facts.length > 0 && (ended === 0 ? count(active, "fact") : `${count(active, "fact")}, ${ended} ended`)}</span>
+        {strings.facts.title}
+        <span class="total">{facts.length > 0 && strings.facts.total(active, ended)}</span>
         {facts.length > 1 && (
-          <span class="segmented" role="group" aria-label="Order">
-            {(Object.keys(orders) as Order[]).map((name) => <button type="button" key={name} aria-pressed={order === name} onClick={() => setOrder(name)}>{name}</button>)}
+          <span class="segmented" role="group" aria-label={strings.facts.order}>
+            {(Object.keys(orders) as Order[]).map((name) => <button type="button" key={name} aria-pressed={order === name} onClick={() => setOrder(name)}>{strings.facts.orders[name]}</button>)}
           </span>
         )}
       </h2>
       {known && facts.length === 0 && <NoFacts known={known} />}
       <ul ref={list}>{known && facts.map((fact) => <FactItem key={fact.id} fact={fact} known={known} anchor />)}</ul>
-      {facts.length > 0 && <p class="legend" aria-hidden="true"><i class="for" />belief <i class="against" />against</p>}
+      {facts.length > 0 && <p class="legend" aria-hidden="true"><i class="for" />{strings.facts.legend.belief}<i class="against" />{strings.facts.legend.against}</p>}
     </section>
   );
 }

@@ -10,8 +10,9 @@ import { route, settingsHref } from "../state/route.ts";
 import { reconnect, retryNow } from "../state/stream.ts";
 import { Icon } from "./icon.tsx";
 import { Places } from "./places.tsx";
+import { strings } from "../strings.ts";
 
-const closeReasons: Record<string, string> = { superseded: "opened elsewhere", deleted: "session deleted", auth_expired: "logged out" };
+const words = strings.header;
 
 function useSecondsUntil(time: number | null): number {
   const [now, setNow] = useState(Date.now());
@@ -33,20 +34,20 @@ function ConnectionStatus() {
   const { phase, transport, attempt, reason } = state ?? { phase: "waiting", transport: null, attempt: 0, reason: null };
   const isQuiet = phase === "live" || phase === "replaying" || (phase === "connecting" && attempt === 0);
   const [word, detail] =
-    phase === "live" ? ["Live", ""]
-    : phase === "replaying" ? ["Catching up", ""]
-    : phase === "connecting" ? [attempt > 0 ? "Reconnecting" : "Connecting", ""]
-    : phase === "waiting" ? [knownAt.value === null ? "Line lost" : "Offline", seconds > 0 ? `again in ${seconds} s` : "trying again"]
-    : phase === "paused" ? ["Line cut", "by you"]
-    : ["Closed", closeReasons[reason ?? ""] ?? ""];
+    phase === "live" ? [words.live, ""]
+    : phase === "replaying" ? [words.catchingUp, ""]
+    : phase === "connecting" ? [attempt > 0 ? words.reconnecting : words.connecting, ""]
+    : phase === "waiting" ? [knownAt.value === null ? words.lineLost : words.offline, seconds > 0 ? words.againIn(seconds) : words.tryingAgain]
+    : phase === "paused" ? [words.lineCut, words.byYou]
+    : [words.closed, words.closeReasons[reason ?? ""] ?? ""];
   return (
     <div class="pill" data-phase={phase} data-quiet={isQuiet || undefined} data-transport={transport ?? ""} title={isQuiet ? word : undefined}>
       <span class="lamp" aria-hidden="true" />
       <span role="status" aria-live="polite" class={isQuiet ? "unseen" : undefined}><b>{word}</b></span>
       {detail && <span class="detail">{detail}</span>}
-      {phase === "paused" ? <button type="button" onClick={reconnect}>Restore</button>
-      : phase === "waiting" ? <button type="button" onClick={retryNow}>Try now</button>
-      : phase === "closed" ? <button type="button" onClick={reopenSession}>Open again</button> : null}
+      {phase === "paused" ? <button type="button" onClick={reconnect}>{words.restore}</button>
+      : phase === "waiting" ? <button type="button" onClick={retryNow}>{words.tryNow}</button>
+      : phase === "closed" ? <button type="button" onClick={reopenSession}>{words.openAgain}</button> : null}
     </div>
   );
 }
@@ -59,16 +60,16 @@ function AccountMenu() {
   if (ends) {
     return (
       <span class="person visitor">
-        <b title={`Your data is deleted on ${moment(ends)} unless you use it before.`}>Visiting until {weekday(ends)}</b>
-        <a class="quiet" href={loginHref()}>Log in</a>
-        <button type="button" class="quiet" onClick={() => void leave()}>Leave</button>
+        <b title={words.visitEnds(moment(ends))}>{words.visiting(weekday(ends))}</b>
+        <a class="quiet" href={loginHref()}>{words.logIn}</a>
+        <button type="button" class="quiet" onClick={() => void leave()}>{words.leave}</button>
       </span>
     );
   }
   return (
     <span class="person">
-      <b>{user ? user.name ?? "Logged in" : "With a token"}</b>
-      <button type="button" class="quiet" onClick={() => void leave()}>Log out</button>
+      <b>{user ? user.name ?? words.loggedIn : words.withToken}</b>
+      <button type="button" class="quiet" onClick={() => void leave()}>{words.logOut}</button>
     </span>
   );
 }
@@ -82,15 +83,15 @@ function skipToMain(event: Event) {
 export function Header({ onMenu, menuOpen }: { onMenu: () => void; menuOpen: boolean }) {
   return (
     <header>
-      <a class="skip" href="#main" onClick={skipToMain}>Skip to the content</a>
-      <button type="button" class="icon-button menu" aria-label="Sessions" aria-expanded={menuOpen} onClick={onMenu}><Icon name="menu" /></button>
-      <a class="brand" href="#/" aria-label="Recall, start"><Icon name="mark" /><b>Recall</b></a>
+      <a class="skip" href="#main" onClick={skipToMain}>{words.skip}</a>
+      <button type="button" class="icon-button menu" aria-label={words.sessions} aria-expanded={menuOpen} onClick={onMenu}><Icon name="menu" /></button>
+      <a class="brand" href="#/" aria-label={words.start}><Icon name="mark" /><b>{strings.brand}</b></a>
       <Places />
-      <span class="motto">memory that shows its work</span>
-      <a class="quiet api" href="/graphql" title="GraphiQL: try the API">API</a>
+      <span class="motto">{words.motto}</span>
+      <a class="quiet api" href="/graphql" title={words.apiTitle}>{words.api}</a>
       <AccountMenu />
       <ConnectionStatus />
-      <a class="icon-button" href={settingsHref} aria-label="Settings" title="Settings" aria-current={route.value.page === "settings" ? "page" : undefined}><Icon name="settings" /></a>
+      <a class="icon-button" href={settingsHref} aria-label={words.settings} title={words.settings} aria-current={route.value.page === "settings" ? "page" : undefined}><Icon name="settings" /></a>
     </header>
   );
 }

@@ -5,6 +5,7 @@ import { memoryFactHref, navigate } from "../state/route.ts";
 import { listing, sessions } from "../state/session-list.ts";
 import { completedSteps, completeStep, openSuggestions, progress, samples, skipTour, type SuggestedAction } from "../state/tour.ts";
 import { Icon } from "./icon.tsx";
+import { strings } from "../strings.ts";
 
 const SHOWN = 2;
 
@@ -20,7 +21,7 @@ export function Welcome() {
   return (
     <section class="welcome">
       <div class="constellation" aria-hidden="true"><i /><i /><i /><b /><b /></div>
-      <h1>{isNew ? "Tell me something." : "A new session."}<br /><span>I remember what you tell me, and show you why I believe it.</span></h1>
+      <h1>{isNew ? strings.hints.newcomer : strings.hints.newSession}<br /><span>{strings.hints.promise}</span></h1>
       {isNew && <ol>
         {samples.map(({ title, say, hint }) => (
           <li key={say}>
@@ -53,14 +54,14 @@ export function Hints() {
   const open = openSuggestions({ facts: known.facts.values(), entities: known.entities, texts }, completedSteps.value);
   if (open.length === 0) return null;
   return (
-    <div class="hints" role="group" aria-label="Things to try">
-      <span class="progress" role="img" aria-label={`${count} of ${done.length} tried`}>{done.map(([step, isDone]) => <i key={step} class={isDone ? "on" : ""} />)}</span>
+    <div class="hints" role="group" aria-label={strings.hints.label}>
+      <span class="progress" role="img" aria-label={strings.hints.tried(count, done.length)}>{done.map(([step, isDone]) => <i key={step} class={isDone ? "on" : ""} />)}</span>
       <div class="chips">
         {open.slice(0, SHOWN).map(({ step, title, text, hint, action }) => (
           <button type="button" key={step} class="chip" onClick={() => run(action)} title={hint}><small>{title}</small>{text}</button>
         ))}
       </div>
-      <button type="button" class="icon-button" aria-label="Hide the hints" onClick={skipTour}><Icon name="close" /></button>
+      <button type="button" class="icon-button" aria-label={strings.hints.hide} onClick={skipTour}><Icon name="close" /></button>
     </div>
   );
 }

@@ -3,6 +3,7 @@ import type { JSX } from "preact";
 import { useEffect } from "preact/hooks";
 import { problem } from "../state/problem.ts";
 import { useCode } from "./use-code.ts";
+import { strings } from "../strings.ts";
 
 type Page<Props> = (props: Props) => JSX.Element;
 
@@ -11,13 +12,13 @@ function LazyPlace<Props extends object>({ name, load, props }: { name: string; 
   if (code) return <code.Page {...props} />;
   return (
     <main id="main" tabIndex={-1} aria-busy={!failed}>
-      {failed && <p class="trouble">{name} could not be loaded. <button type="button" onClick={retry}>Try again</button></p>}
+      {failed && <p class="trouble">{strings.notLoaded(name)}<button type="button" onClick={retry}>{strings.tryAgain}</button></p>}
     </main>
   );
 }
 
 const loadMemory = async () => ({ Page: (await import("../memory/page.tsx")).MemoryPage });
-export const MemoryPlace = (props: { rest: string }) => <LazyPlace name="The Memory page" load={loadMemory} props={props} />;
+export const MemoryPlace = (props: { rest: string }) => <LazyPlace name={strings.page.memoryPage} load={loadMemory} props={props} />;
 
 const loadRemoval = () => import("../memory/page.tsx");
 
@@ -27,16 +28,16 @@ export function MessageRemoval({ id, onClose }: { id: string | null; onClose: ()
   useEffect(() => {
     if (!failed || id === null) return;
     onClose();
-    problem.value = "The dialog could not be loaded. Reload the page to try again.";
+    problem.value = strings.page.dialogFailed;
   }, [failed, id]);
   return code && <code.MessageRemoval id={id} onClose={onClose} />;
 }
 
 const loadGraph = async () => ({ Page: (await import("../graph/page.tsx")).GraphPage });
-export const GraphPlace = (props: { rest: string }) => <LazyPlace name="The graph" load={loadGraph} props={props} />;
+export const GraphPlace = (props: { rest: string }) => <LazyPlace name={strings.page.graph} load={loadGraph} props={props} />;
 
 const loadSettings = async () => ({ Page: (await import("../settings/page.tsx")).SettingsPage });
-export const SettingsPlace = (props: { section: string }) => <LazyPlace name="The settings" load={loadSettings} props={props} />;
+export const SettingsPlace = (props: { section: string }) => <LazyPlace name={strings.page.settings} load={loadSettings} props={props} />;
 
 const loadSessionGraph = () => import("../session-graph/graph.tsx");
 
@@ -45,8 +46,8 @@ export function SessionGraph() {
   const { code, failed, retry } = useCode(loadSessionGraph);
   if (code) return <code.Graph />;
   return (
-    <section class="graph" aria-label="Graph of facts" aria-busy={!failed}>
-      {failed && <p class="trouble">The graph could not be loaded. <button type="button" onClick={retry}>Try again</button></p>}
+    <section class="graph" aria-label={strings.page.sessionGraph} aria-busy={!failed}>
+      {failed && <p class="trouble">{strings.notLoaded(strings.page.graph)}<button type="button" onClick={retry}>{strings.tryAgain}</button></p>}
     </section>
   );
 }

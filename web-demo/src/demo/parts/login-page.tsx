@@ -3,6 +3,7 @@ import { useState } from "preact/hooks";
 import { boot } from "../state/boot.ts";
 import { beginVisit, loginHref, loginMethods, logoutReason, setToken } from "../state/login.ts";
 import { Icon } from "./icon.tsx";
+import { strings } from "../strings.ts";
 
 function TokenForm() {
   const [text, setText] = useState("");
@@ -14,21 +15,21 @@ function TokenForm() {
   };
   return (
     <form onSubmit={submit}>
-      <label for="token">Access token</label>
+      <label for="token">{strings.login.token}</label>
       <input id="token" type="password" autocomplete="off" spellcheck={false} value={text} onInput={(event) => setText(event.currentTarget.value)} />
-      <button type="submit" disabled={text.trim() === ""}>Use this token</button>
-      <small>The page forgets the token when you close or reload it.</small>
+      <button type="submit" disabled={text.trim() === ""}>{strings.login.useToken}</button>
+      <small>{strings.login.tokenMeans}</small>
     </form>
   );
 }
 
 function VisitButton() {
   const [error, setError] = useState<string | null>(null);
-  const start = () => void beginVisit().then(boot).catch((reason: unknown) => setError(reason instanceof Error ? reason.message : "The visit could not be started."));
+  const start = () => void beginVisit().then(boot).catch((reason: unknown) => setError(reason instanceof Error ? reason.message : strings.login.visitFailed));
   return (
     <>
-      <button type="button" class="visit" onClick={start}>Continue without a login</button>
-      <small>{error ?? "Only you can see what you write. It is deleted some hours after you last use it."}</small>
+      <button type="button" class="visit" onClick={start}>{strings.login.visit}</button>
+      <small>{error ?? strings.login.visitMeans}</small>
     </>
   );
 }
@@ -39,11 +40,11 @@ export function LoginPage() {
   return (
     <main class="broken login-page">
       <Icon name="mark" />
-      <h1>Recall</h1>
-      <p>{logoutReason.value ?? "Log in to see your memory."}</p>
-      {hasLogin && <a class="enter" href={loginHref()}>Log in</a>}
+      <h1>{strings.brand}</h1>
+      <p>{logoutReason.value ?? strings.login.reason}</p>
+      {hasLogin && <a class="enter" href={loginHref()}>{strings.login.logIn}</a>}
       {methods.includes("visit") && <VisitButton />}
-      {hasLogin ? <details><summary>With an access token</summary><TokenForm /></details> : <TokenForm />}
+      {hasLogin ? <details><summary>{strings.login.withToken}</summary><TokenForm /></details> : <TokenForm />}
     </main>
   );
 }

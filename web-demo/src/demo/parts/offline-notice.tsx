@@ -2,9 +2,10 @@
 import type { ComponentChildren } from "preact";
 import { clockOrMoment } from "../state/format.ts";
 import { knownAt } from "../state/offline.ts";
+import { strings } from "../strings.ts";
 
 /** `children`: what else to know. */
 export function OfflineNotice({ children }: { children?: ComponentChildren }) {
   if (knownAt.value === null) return null;
-  return <div class="news lost" role="status"><b>Offline.</b> You see what was opened on this device before, as it was known at {clockOrMoment(knownAt.value)}. {children}</div>;
+  return <div class="news lost" role="status"><b>{strings.news.offline}</b>{strings.news.openedBefore(clockOrMoment(knownAt.value))}{children}</div>;
 }

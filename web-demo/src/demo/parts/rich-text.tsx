@@ -3,6 +3,7 @@ import type { ComponentChildren } from "preact";
 import { highlight } from "../state/current-session.ts";
 import type { Mention, Message } from "../state/model.ts";
 import { entityHref } from "../state/route.ts";
+import { strings } from "../strings.ts";
 
 /** Turns mentions into links. Offsets count Unicode code points, but JavaScript strings count UTF-16 units. */
 function withMentions(text: string, mentions: readonly Mention[]): ComponentChildren[] {
@@ -14,7 +15,7 @@ function withMentions(text: string, mentions: readonly Mention[]): ComponentChil
     if (mention.start > at) out.push(points.slice(at, mention.start).join(""));
     out.push(
       <a
-        key={mention.start} class="mention" data-type={mention.type} href={entityHref(mention.entityId)} title={`${mention.name}, ${mention.type}`}
+        key={mention.start} class="mention" data-type={mention.type} href={entityHref(mention.entityId)} title={strings.entity.mention(mention.name, mention.type)}
         onPointerEnter={() => { highlight.value = { entity: mention.entityId }; }} onPointerLeave={() => { highlight.value = null; }}
         onFocus={() => { highlight.value = { entity: mention.entityId }; }} onBlur={() => { highlight.value = null; }}
       >{points.slice(mention.start, mention.end).join("")}</a>,
@@ -30,7 +31,7 @@ function withCitations(text: string, message: Message, onCite: (index: number) =
   return text.split(/(\s*\[\d+\])/).map((part) => {
     const index = Number(/\[(\d+)\]/.exec(part)?.[1]);
     if (!message.citations.some((c) => c.index === index)) return part;
-    return <button type="button" class="cite" aria-label={`Source ${index}`} onClick={() => onCite(index)}>{index}</button>;
+    return <button type="button" class="cite" aria-label={strings.source(index)} onClick={() => onCite(index)}>{index}</button>;
   });
 }
 

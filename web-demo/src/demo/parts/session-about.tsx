@@ -4,6 +4,7 @@ import { SessionAbout as Query, type SessionAboutResult } from "../generated/ope
 import { client } from "../state/login.ts";
 import { handleError } from "../state/problem.ts";
 import { topicHref } from "../state/route.ts";
+import { strings } from "../strings.ts";
 
 /** New messages come in bursts: a question, its facts and its answer. */
 const SETTLED_MS = 600;
@@ -25,12 +26,12 @@ export function SessionAbout({ id, version }: { id: string; version: number }) {
   }, [id, isOpen, version]);
   return (
     <details class="session-about" onToggle={(event) => setOpen(event.currentTarget.open)}>
-      <summary>About this conversation</summary>
+      <summary>{strings.session.about}</summary>
       <div aria-busy={!about && !error}>
         {error && <p class="trouble" role="alert">{error}</p>}
-        {about && <p class={about.summary ? undefined : "soft"}>{about.summary ?? "Nothing to summarize yet."}</p>}
+        {about && <p class={about.summary ? undefined : "soft"}>{about.summary ?? strings.session.noSummary}</p>}
         {about && about.topics.length > 0 && (
-          <ul class="topics" aria-label="Topics">{about.topics.map((topic) => <li key={topic.id}><a href={topicHref(topic.id)}>{topic.name}</a></li>)}</ul>
+          <ul class="topics" aria-label={strings.session.topics}>{about.topics.map((topic) => <li key={topic.id}><a href={topicHref(topic.id)}>{topic.name}</a></li>)}</ul>
         )}
       </div>
     </details>

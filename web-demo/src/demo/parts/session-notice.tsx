@@ -3,10 +3,11 @@ import { sessionId } from "../state/current-session.ts";
 import { changeSession, pauseAll, pauseOf, reportingProblems } from "../state/session-actions.ts";
 import { sessions, type SessionItem } from "../state/session-list.ts";
 import { mayWrite } from "../state/viewer.ts";
+import { strings } from "../strings.ts";
 
 /** Says who reads a shared session. */
 export const SharedNotice = () => (
-  <p class="session-notice">This session is shared: all users except visitors can read it. Answers here do not use your own memory.</p>
+  <p class="session-notice">{strings.session.isShared}</p>
 );
 
 /** The button is gone after its action. The user goes on to write. */
@@ -21,8 +22,8 @@ function StateNotice({ session }: { session: SessionItem }) {
   const end = () => (pause === "all sessions" ? pauseAll(false) : changeSession(id, pause ? { paused: false } : { archived: false }));
   return (
     <p class="session-notice" role="status">
-      <span>{pause ? `Remembering is paused in ${pause}. What you write is stored, but nothing is learned from it.` : "This session is archived."}</span>
-      <button type="button" onClick={() => void reportingProblems(end()).then(focusWriting)}>{pause ? "Resume" : "Unarchive"}</button>
+      <span>{pause ? strings.session.paused(pause) : strings.session.isArchived}</span>
+      <button type="button" onClick={() => void reportingProblems(end()).then(focusWriting)}>{pause ? strings.session.resume : strings.session.unarchive}</button>
     </p>
   );
 }

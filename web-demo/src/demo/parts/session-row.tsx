@@ -1,13 +1,14 @@
 // One session in the list, with its actions.
 import { useState } from "preact/hooks";
 import { memory, sessionId } from "../state/current-session.ts";
-import { ago, count } from "../state/format.ts";
+import { ago } from "../state/format.ts";
 import { sessionHref } from "../state/route.ts";
 import { changeSession, deleteSession, reportingProblems, type SessionChange } from "../state/session-actions.ts";
 import type { SessionItem } from "../state/session-list.ts";
 import { lastSaid, titleOf } from "../state/session-words.ts";
 import { mayWrite } from "../state/viewer.ts";
 import { MenuButton } from "./menu-button.tsx";
+import { strings } from "../strings.ts";
 
 /** Gives a lost focus to the menu of a session, or to the first control if the session is no longer listed. */
 const focusSession = (id: string) => setTimeout(() => {
@@ -45,27 +46,27 @@ export function SessionRow({ session, onChoose }: Props) {
   return (
     <li class={on ? "on" : ""} data-session={id} onKeyDown={onKeyDown}>
       {step === "rename" ? (
-        <input aria-label="Title" defaultValue={title} ref={focus} onFocus={(event) => event.currentTarget.select()} onBlur={() => setStep(null)} />
+        <input aria-label={strings.sessions.title} defaultValue={title} ref={focus} onFocus={(event) => event.currentTarget.select()} onBlur={() => setStep(null)} />
       ) : (
         <a href={sessionHref(id)} aria-current={on ? "page" : undefined} onClick={onChoose}>
           <span>{title}</span>
           <small>
             {Object.entries({ shared, archived, paused }).map(([word, isSet]) => isSet && <i key={word} class="badge">{word}</i>)}
-            {facts > 0 ? `${count(facts, "fact")}, ` : ""}{ago(lastSaid(session))}
+            {strings.sessions.facts(facts)}{ago(lastSaid(session))}
           </small>
         </a>
       )}
       {!mayWrite(shared) || step === "rename" ? null : step ? (
-        <button type="button" class="sure" ref={focus} onBlur={() => setStep(null)} onClick={() => finish(deleteSession(id))}>Delete?</button>
+        <button type="button" class="sure" ref={focus} onBlur={() => setStep(null)} onClick={() => finish(deleteSession(id))}>{strings.sessions.sure}</button>
       ) : (
         <MenuButton
-          label={`Actions for ${title}`}
+          label={strings.sessions.actions(title)}
           items={[
-            ["Rename", () => setStep("rename")],
-            [pinned ? "Unpin" : "Pin", () => change({ pinned: !pinned })],
-            [archived ? "Unarchive" : "Archive", () => change({ archived: !archived })],
-            [`${paused ? "Resume" : "Pause"} remembering`, () => change({ paused: !paused })],
-            ["Delete…", () => setStep("delete")],
+            [strings.sessions.rename, () => setStep("rename")],
+            [pinned ? strings.sessions.unpin : strings.sessions.pin, () => change({ pinned: !pinned })],
+            [archived ? strings.sessions.unarchive : strings.sessions.archive, () => change({ archived: !archived })],
+            [paused ? strings.sessions.resume : strings.sessions.pause, () => change({ paused: !paused })],
+            [strings.sessions.delete, () => setStep("delete")],
           ]}
         />
       )}

@@ -8,6 +8,7 @@ import { reportingProblems } from "../state/session-actions.ts";
 import { sessions } from "../state/session-list.ts";
 import { start } from "../state/viewer.ts";
 import { SessionRow } from "./session-row.tsx";
+import { strings } from "../strings.ts";
 
 const TYPING_PAUSE_MS = 250;
 const MOST_SAID = 5;
@@ -34,10 +35,10 @@ export function FoundSessions({ text, onChoose }: { text: string; onChoose: () =
   const total = titled.length + said.length;
   return (
     <>
-      <p role="status" class={total > 0 ? "unseen" : "soft"}>{total || "Nothing"} found.</p>
-      <ul aria-label="Found by title">{titled.map((session) => <SessionRow key={session.id} session={session} onChoose={onChoose} />)}</ul>
-      {said.length > 0 && <p class="group">Said in</p>}
-      <ul aria-label="Said in">
+      <p role="status" class={total > 0 ? "unseen" : "soft"}>{strings.sessions.found(total)}</p>
+      <ul aria-label={strings.sessions.foundByTitle}>{titled.map((session) => <SessionRow key={session.id} session={session} onChoose={onChoose} />)}</ul>
+      {said.length > 0 && <p class="group">{strings.sessions.saidIn}</p>}
+      <ul aria-label={strings.sessions.saidIn}>
         {said.map(({ id, text: words, session }) => (
           <li key={id}><a href={sessionHref(session.id)} onClick={(event) => { event.preventDefault(); void showMessage(id); onChoose(); }}><span>{session.title}</span><small><q>{words}</q></small></a></li>
         ))}

@@ -9,6 +9,9 @@ import { focusMessageField } from "./composer.tsx";
 import { Icon } from "./icon.tsx";
 import { SessionRow } from "./session-row.tsx";
 import { FoundSessions } from "./session-search.tsx";
+import { strings } from "../strings.ts";
+
+const words = strings.sessions;
 
 /** A shorter list needs no search field. Ctrl+K shows it anyway. */
 const SEARCHED_FROM = 8;
@@ -44,7 +47,7 @@ export function Sessions({ onChoose, onOpen }: Props) {
     setTimeout(() => field.current?.focus());
   });
   const rows = (shown: typeof listed) => shown.map((session) => <SessionRow key={session.id} session={session} onChoose={onChoose} />);
-  const words = text?.trim() ?? "";
+  const wanted = text?.trim() ?? "";
   const begin = (isShared: boolean) => {
     onChoose();
     // At once: what is typed now is for the new session.
@@ -52,17 +55,17 @@ export function Sessions({ onChoose, onOpen }: Props) {
     focusMessageField();
   };
   return (
-    <nav aria-label="Sessions">
-      <button type="button" class="new" onClick={() => begin(false)}><Icon name="plus" />New session</button>
+    <nav aria-label={words.label}>
+      <button type="button" class="new" onClick={() => begin(false)}><Icon name="plus" />{words.new}</button>
       {mayWrite(true) && (
         <>
-          <button type="button" class="new shared" aria-describedby="about-shared" onClick={() => begin(true)}>New shared session</button>
-          <p id="about-shared" class="soft">All users except visitors can read it. Only administrators can write it.</p>
+          <button type="button" class="new shared" aria-describedby="about-shared" onClick={() => begin(true)}>{words.newShared}</button>
+          <p id="about-shared" class="soft">{words.sharedMeans}</p>
         </>
       )}
       {(text !== null || listed.length >= SEARCHED_FROM) && (
         <input
-          ref={field} type="search" aria-label="Search sessions" placeholder="Search sessions" title="Ctrl+K" autocomplete="off" value={text ?? ""}
+          ref={field} type="search" aria-label={words.search} placeholder={words.search} title={words.searchKey} autocomplete="off" value={text ?? ""}
           onInput={(event) => setText(event.currentTarget.value)}
           onKeyDown={(event) => {
             if (event.key !== "Escape" || !text) return;
@@ -71,12 +74,12 @@ export function Sessions({ onChoose, onOpen }: Props) {
           }}
         />
       )}
-      {words ? <FoundSessions text={words} onChoose={onChoose} /> : (
+      {wanted ? <FoundSessions text={wanted} onChoose={onChoose} /> : (
         <>
-          {pinned.length > 0 && <><p class="group">Pinned</p><ul aria-label="Pinned">{rows(pinned)}</ul><p class="group">Latest</p></>}
+          {pinned.length > 0 && <><p class="group">{words.pinned}</p><ul aria-label={words.pinned}>{rows(pinned)}</ul><p class="group">{words.latest}</p></>}
           <ul>{rows(listed.filter((session) => !session.pinned))}</ul>
-          {hasMore && <button type="button" class="quiet" onClick={() => void reportingProblems(refreshSessions(pages + 1))}>Show more</button>}
-          {archived > 0 && <a class="quiet" href={`${memoryHref}/sessions?archived=yes`}>Archived ({archived})</a>}
+          {hasMore && <button type="button" class="quiet" onClick={() => void reportingProblems(refreshSessions(pages + 1))}>{words.more}</button>}
+          {archived > 0 && <a class="quiet" href={`${memoryHref}/sessions?archived=yes`}>{words.archived(archived)}</a>}
         </>
       )}
     </nav>

@@ -1,4 +1,6 @@
 // Says that a text is too long to be sent. Nothing is cut: the writer decides what goes.
+import { strings } from "../strings.ts";
+
 
 /** Code points of a text, counted only if they may be more than `most`. */
 export const lengthOf = (text: string, most: number): number => (text.length > most ? [...text].length : text.length);
@@ -16,8 +18,8 @@ interface TooLongProps {
 export function TooLong({ id, noun, most, length, advice }: TooLongProps) {
   return (
     <div id={id} class="trouble">
-      <p role="alert">The {noun} is too long to be sent. A {noun} has at most {most.toLocaleString()} characters: {advice}.</p>
-      <p>Now it has {length.toLocaleString()} characters, {(length - most).toLocaleString()} too many.</p>
+      <p role="alert">{strings.composer.tooLong(noun, most, advice)}</p>
+      <p>{strings.composer.length(length, most)}</p>
     </div>
   );
 }

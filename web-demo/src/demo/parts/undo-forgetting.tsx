@@ -1,17 +1,12 @@
 // Undo at the reply to "Forget …" in the chat. The button goes when the forgetting is undone, which the reply then says, or can no longer be.
 import { useEffect, useRef, useState } from "preact/hooks";
-import { factsAndMessages } from "../state/format.ts";
 import { followForgetting, undoError, undoForgetting } from "../state/forget-undo.ts";
 import type { Memory } from "../state/memory.ts";
 import type { Message } from "../state/model.ts";
 import { mayWrite } from "../state/viewer.ts";
+import { strings } from "../strings.ts";
 
-const UNDONE = "This was undone: what was forgotten is back.";
-
-/** "Undone. 1 fact and 2 messages are back." */
-const doneText = (facts: number, messages: number): string =>
-  facts + messages > 0 ? `Undone. ${factsAndMessages(facts, messages)} ${facts + messages === 1 ? "is" : "are"} back.` : UNDONE;
-
+const doneText = (facts: number, messages: number): string => (facts + messages > 0 ? strings.chat.undoneSize(facts, messages) : strings.chat.undone);
 
 export function UndoForgetting({ message, memory: known }: { message: Message; memory: Memory }) {
   const { id, forgetting, isUndone } = message;
@@ -20,7 +15,7 @@ export function UndoForgetting({ message, memory: known }: { message: Message; m
   const [said, setSaid] = useState<string | null>(null);
   useEffect(() => (id && forgetting ? followForgetting(known, id, forgetting) : undefined), [known, id, forgetting?.token, forgetting?.undoUntil]);
   const isOffered = id !== null && forgetting !== null && mayWrite(known.shared);
-  const text = said ?? (isUndone ? UNDONE : null);
+  const text = said ?? (isUndone ? strings.chat.undone : null);
   if (!isOffered && text === null) return null;
   const undo = async () => {
     if (!id || !forgetting) return;
@@ -42,7 +37,7 @@ export function UndoForgetting({ message, memory: known }: { message: Message; m
   return (
     <div class="undo-forgetting" ref={ref}>
       {text !== null && <p class="soft">{text}</p>}
-      {isOffered && <button type="button" disabled={busy} onClick={() => void undo()}>Undo</button>}
+      {isOffered && <button type="button" disabled={busy} onClick={() => void undo()}>{strings.chat.undo}</button>}
     </div>
   );
 }

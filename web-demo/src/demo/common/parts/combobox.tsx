@@ -1,6 +1,7 @@
 // A text field with suggestions: the ARIA pattern "combobox with list autocomplete".
 import { useEffect, useId, useState } from "preact/hooks";
 import { useSettled } from "../state/hooks.ts";
+import { strings } from "../strings.ts";
 
 export interface Option<T> {
   key: string;
@@ -73,7 +74,7 @@ export function Combobox<T>({ label, text, placeholder, hideLabel = false, requi
         onInput={(event) => { onText(event.currentTarget.value); setOpen(true); setAt(-1); }} onKeyDown={onKeyDown} onBlur={() => setOpen(false)}
       />
       {/* The field keeps the focus: without it, the list would close before the click. A finger that scrolls the list clicks nothing. */}
-      <ul id={`${id}-options`} role="listbox" aria-label={`Suggestions for ${label}`} hidden={!listed} onMouseDown={(event) => event.preventDefault()}>
+      <ul id={`${id}-options`} role="listbox" aria-label={strings.suggestions(label)} hidden={!listed} onMouseDown={(event) => event.preventDefault()}>
         {options.map((option, index) => (
           <li key={option.key} id={`${id}-${index}`} role="option" aria-selected={index === at} onClick={() => choose(option)}>
             <span>{option.label}</span>{option.hint && <small>{option.hint}</small>}

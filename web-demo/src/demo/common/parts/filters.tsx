@@ -11,6 +11,7 @@ import { dayAfter, endOf, today } from "../state/day.ts";
 import { useLoaded } from "../state/hooks.ts";
 import { countFilters, entityTypes, present, setFilters, statuses, withoutToday, type Filters } from "../state/place.ts";
 import { statusWord, typeWord } from "../state/words.ts";
+import { strings } from "../strings.ts";
 
 interface ChoiceProps<Name extends keyof Filters> {
   filters: Filters;
@@ -49,10 +50,10 @@ export function FilterBar({ filters, clearHref, search, children }: FilterBarPro
   return (
     <div class="filters" role="search" data-open={open || undefined}>
       {search}
-      <button type="button" class="plain more-filters" aria-expanded={open} onClick={() => setOpen(!open)}>Filters{set > 0 && ` (${set})`}</button>
+      <button type="button" class="plain more-filters" aria-expanded={open} onClick={() => setOpen(!open)}>{strings.filters.filters(set)}</button>
       <div class="choices">
         {children}
-        {set > 0 && <a class="clear" href={clearHref}>Clear</a>}
+        {set > 0 && <a class="clear" href={clearHref}>{strings.filters.clear}</a>}
       </div>
     </div>
   );
@@ -75,7 +76,7 @@ function DayField({ label, value, min = FIRST_DAY, refuse = () => null, onChoose
   const id = useId();
   /** A day that cannot be chosen. It stays in the field, and changes nothing. */
   const [refused, setRefused] = useState<string | null>(null);
-  const whyNot = (day: string) => (day === "" ? null : day < FIRST_DAY ? "Choose a day after 1969." : day > today() ? "Choose a day that is not in the future." : refuse(day));
+  const whyNot = (day: string) => (day === "" ? null : day < FIRST_DAY ? strings.days.tooEarly : day > today() ? strings.days.future : refuse(day));
   const why = refused === null ? null : whyNot(refused);
   useEffect(() => setRefused(null), [value]);
   useEffect(() => {
@@ -105,12 +106,12 @@ function DayField({ label, value, min = FIRST_DAY, refuse = () => null, onChoose
 }
 
 const dateOf = (day: string): string => date(endOf(day).toISOString());
-const beforeOnly = (end: string, whose: string) => (day: string) => (end !== "" && day >= end ? `Choose a day before ${dateOf(end)}, ${whose}.` : null);
-const afterOnly = (begin: string, whose: string) => (day: string) => (begin !== "" && day <= begin ? `Choose a day after ${dateOf(begin)}, ${whose}.` : null);
+const beforeOnly = (end: string, whose: string) => (day: string) => (end !== "" && day >= end ? strings.days.before(dateOf(end), whose) : null);
+const afterOnly = (begin: string, whose: string) => (day: string) => (begin !== "" && day <= begin ? strings.days.after(dateOf(begin), whose) : null);
 
 /** The day whose memory is shown. */
 export const AsOf = ({ filters: { asOf } }: { filters: Filters }) =>
-  <DayField label="As of" value={asOf} onChoose={(day) => setFilters(day ? { asOf: day, ...(!asOf && withoutToday) } : present)} />;
+  <DayField label={strings.filters.asOf} value={asOf} onChoose={(day) => setFilters(day ? { asOf: day, ...(!asOf && withoutToday) } : present)} />;
 
 /** The two days that are compared. Without the second, the first is compared with now. */
 export function ComparedDays({ filters: { asOf, until } }: { filters: Filters }) {
@@ -118,8 +119,8 @@ export function ComparedDays({ filters: { asOf, until } }: { filters: Filters })
   const end = (day: string) => setFilters({ until: day === today() ? "" : day, status: "" });
   return (
     <div class="days">
-      <DayField label="From" value={asOf} refuse={beforeOnly(until, "the end of the comparison")} onChoose={begin} />
-      <DayField label="Until" value={until || today()} min={dayAfter(asOf)} refuse={afterOnly(asOf, "the beginning of the comparison")} onChoose={end} />
+      <DayField label={strings.filters.from} value={asOf} refuse={beforeOnly(until, strings.days.comparisonEnd)} onChoose={begin} />
+      <DayField label={strings.filters.until} value={until || today()} min={dayAfter(asOf)} refuse={afterOnly(asOf, strings.days.comparisonBegin)} onChoose={end} />
     </div>
   );
 }
@@ -127,41 +128,41 @@ export function ComparedDays({ filters: { asOf, until } }: { filters: Filters })
 /** When a fact last changed. */
 export const ChangedDays = ({ filters: { since, before } }: { filters: Filters }) => (
   <div class="days">
-    <DayField label="Changed since" value={since} refuse={beforeOnly(before, "the end of the period")} onChoose={(day) => setFilters({ since: day })} />
-    <DayField label="Changed before" value={before} refuse={afterOnly(since, "the beginning of the period")} onChoose={(day) => setFilters({ before: day })} />
+    <DayField label={strings.filters.changedSince} value={since} refuse={beforeOnly(before, strings.days.periodEnd)} onChoose={(day) => setFilters({ since: day })} />
+    <DayField label={strings.filters.changedBefore} value={before} refuse={afterOnly(since, strings.days.periodBegin)} onChoose={(day) => setFilters({ before: day })} />
   </div>
 );
 
 export const TypeChoice = ({ filters }: { filters: Filters }) =>
-  <Choice filters={filters} name="type" label="Type" any="Any type" options={entityTypes.map((type) => [type, typeWord[type]])} />;
+  <Choice filters={filters} name="type" label={strings.filters.type} any={strings.filters.anyType} options={entityTypes.map((type) => [type, typeWord[type]])} />;
 
 export const SourceChoice = ({ filters }: { filters: Filters }) =>
-  <Choice filters={filters} name="source" label="Source" any="Any source" options={[["MESSAGES", "Conversations"], ["DOCUMENTS", "Documents"]]} />;
+  <Choice filters={filters} name="source" label={strings.filters.source} any={strings.filters.anySource} options={[["MESSAGES", strings.filters.conversations], ["DOCUMENTS", strings.filters.documents]]} />;
 
 export function RelationChoice({ filters }: { filters: Filters }) {
   const relations = useMemoryContext().ontology.value;
-  return <Choice filters={filters} name="relation" label="Relation" any="Any relation" options={relations.map((r) => [r.name, r.phrase])} />;
+  return <Choice filters={filters} name="relation" label={strings.filters.relation} any={strings.filters.anyRelation} options={relations.map((r) => [r.name, r.phrase])} />;
 }
 
 export const StatusChoice = ({ filters }: { filters: Filters }) =>
-  <Choice filters={filters} name="status" label="Status" any="Any status" options={statuses.map((s) => [s, statusWord[s]])} />;
+  <Choice filters={filters} name="status" label={strings.filters.status} any={strings.filters.anyStatus} options={statuses.map((s) => [s, statusWord[s]])} />;
 
 export const ConfidenceChoice = ({ filters }: { filters: Filters }) =>
-  <Choice filters={filters} name="belief" label="Confidence" any="Any confidence" options={[["50", "50 % or more"], ["70", "70 % or more"], ["90", "90 % or more"]]} />;
+  <Choice filters={filters} name="belief" label={strings.filters.confidence} any={strings.filters.anyConfidence} options={[50, 70, 90].map((percent) => [String(percent), strings.filters.orMore(percent)])} />;
 
 export function SessionChoice({ filters }: { filters: Filters }) {
   const { archived } = listing.value;
   const more = useLoaded(String(archived), async () => (archived > 0 ? (await read(ArchivedSessions, {})).sessions.nodes : []));
   const list = new Map([...sessions.value, ...(more.phase === "ready" ? more.value : [])].map((s) => [s.id, s]));
-  const options = [...list.values()].map((s) => [s.id, `${titleOf(s)}${s.shared ? " (shared)" : ""}`.slice(0, 60)] as const);
+  const options = [...list.values()].map((s) => [s.id, (s.shared ? strings.filters.sharedSession(titleOf(s)) : titleOf(s)).slice(0, 60)] as const);
   // A link may lead to the facts of a session that is far down.
-  if (filters.session && !options.some(([id]) => id === filters.session)) options.unshift([filters.session, "This session"]);
-  return <Choice filters={filters} name="session" label="Session" any="Any session" options={options} />;
+  if (filters.session && !options.some(([id]) => id === filters.session)) options.unshift([filters.session, strings.filters.thisSession]);
+  return <Choice filters={filters} name="session" label={strings.filters.session} any={strings.filters.anySession} options={options} />;
 }
 
 /** Own or shared memory. Nothing for readers without shared memory. */
 export function WhoseChoice({ filters }: { filters: Filters }) {
   const { reader } = useMemoryContext();
   if (!reader.value.mayReadShared) return null;
-  return <Choice filters={filters} name="whose" label="Whose memory" any="All memory" options={[["own", "Mine"], ["shared", "Shared"]]} />;
+  return <Choice filters={filters} name="whose" label={strings.filters.whose} any={strings.filters.all} options={[["own", strings.filters.own], ["shared", strings.filters.shared]]} />;
 }

@@ -12,12 +12,11 @@ import { UndoBar } from "./parts/undo-bar.tsx";
 import { createMemoryPage, handleError, MemoryPageProvider, problem } from "./state/context.ts";
 import { loadOntology, MemoryContextProvider } from "../common/state/context.ts";
 import { useChanges } from "../common/state/follow.ts";
-import { parsePlace, placeHref, views, type Place, type View } from "../common/state/place.ts";
+import { parsePlace, placeHref, views, type Place } from "../common/state/place.ts";
 import { OfflineNotice } from "../parts/offline-notice.tsx";
 import { isNotKept, knownAt, NOT_KEPT, read } from "../state/offline.ts";
 import { Visits } from "./state/visit.ts";
-
-const viewLabels: Record<View, string> = { facts: "Facts", things: "People and things", sessions: "Sessions", data: "Your data" };
+import { strings } from "./strings.ts";
 
 function Title({ place }: { place: Place }) {
   const [dialog, setDialog] = useState<"add" | "forget" | null>(null);
@@ -25,19 +24,19 @@ function Title({ place }: { place: Place }) {
   const isOffline = knownAt.value !== null;
   return (
     <div class="head">
-      <h1>Memory</h1>
-      <div class="views" role="navigation" aria-label="Parts of the memory">
-        {views.map((view) => <a key={view} href={placeHref({ view })} aria-current={place.view === view ? "page" : undefined}>{viewLabels[view]}</a>)}
+      <h1>{strings.title}</h1>
+      <div class="views" role="navigation" aria-label={strings.parts}>
+        {views.map((view) => <a key={view} href={placeHref({ view })} aria-current={place.view === view ? "page" : undefined}>{strings.views[view]}</a>)}
       </div>
       {!place.filters.asOf && (
         <div class="do">
-          <button type="button" class="plain" disabled={isOffline} onClick={() => setDialog("forget")}>Forget…</button>
-          <button type="button" class="strong" disabled={isOffline} onClick={() => setDialog("add")}>Add a fact</button>
+          <button type="button" class="plain" disabled={isOffline} onClick={() => setDialog("forget")}>{strings.forget}</button>
+          <button type="button" class="strong" disabled={isOffline} onClick={() => setDialog("add")}>{strings.addFact}</button>
         </div>
       )}
-      <OfflineNotice>It can be changed when the line is back.</OfflineNotice>
+      <OfflineNotice>{strings.whenBack}</OfflineNotice>
       {dialog === "add" && <LazyDialog onClose={close} render={({ AddFact }) => <AddFact onClose={close} />} />}
-      {dialog === "forget" && <LazyDialog onClose={close} render={({ ForgetDialog }) => <ForgetDialog title="Forget" target={null} onClose={close} />} />}
+      {dialog === "forget" && <LazyDialog onClose={close} render={({ ForgetDialog }) => <ForgetDialog title={strings.forgetTitle} target={null} onClose={close} />} />}
     </div>
   );
 }
@@ -50,7 +49,7 @@ export function MessageRemoval({ id, onClose }: { id: string | null; onClose: ()
   return (
     <MemoryPageProvider value={page}>
       <div class="place-page">
-        {id && <LazyDialog key={id} onClose={onClose} render={({ ForgetDialog }) => <ForgetDialog title="Remove this message" target={{ messageIds: [id] }} messageId={id} onClose={onClose} onDone={focusChat} />} />}
+        {id && <LazyDialog key={id} onClose={onClose} render={({ ForgetDialog }) => <ForgetDialog title={strings.removeMessage} target={{ messageIds: [id] }} messageId={id} onClose={onClose} onDone={focusChat} />} />}
         <UndoBar />
       </div>
     </MemoryPageProvider>
@@ -62,7 +61,7 @@ const loadData = () => import("./data/data-view.tsx");
 function YourData() {
   const { code, failed, retry } = useCode(loadData);
   if (code) return <code.DataView />;
-  return <section class="sheet" aria-label="Your data" aria-busy={!failed}>{failed ? <p class="trouble">It could not be loaded. <button type="button" onClick={retry}>Try again</button></p> : <p class="soft">Loading…</p>}</section>;
+  return <section class="sheet" aria-label={strings.views.data} aria-busy={!failed}>{failed ? <p class="trouble">{strings.notLoaded}<button type="button" onClick={retry}>{strings.tryAgain}</button></p> : <p class="soft">{strings.loading}</p>}</section>;
 }
 
 export function MemoryPage({ rest }: { rest: string }) {
@@ -73,7 +72,7 @@ export function MemoryPage({ rest }: { rest: string }) {
   const isOffline = knownAt.value !== null;
   useEffect(() => visits.follow(), [visits]);
   useEffect(() => {
-    document.title = "Memory, Recall";
+    document.title = strings.pageTitle;
     return () => { document.title = "Recall"; };
   }, []);
   useEffect(() => {

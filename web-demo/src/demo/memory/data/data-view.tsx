@@ -8,9 +8,9 @@ import { disconnectSession } from "../../state/opening.ts";
 import { knownAt } from "../../state/offline.ts";
 import { useAction } from "../../state/action.ts";
 import { start } from "../../state/viewer.ts";
-import { manyOf } from "../../common/state/words.ts";
 import { Dialog, Trouble } from "../../parts/dialog.tsx";
 import { ImportChats } from "./import-chats.tsx";
+import { strings } from "./strings.ts";
 
 type Receipt = NonNullable<DeleteEverythingResult["deleteMyData"]["receipt"]>;
 
@@ -26,7 +26,7 @@ async function deleteEverything(confirm: string): Promise<Receipt> {
   });
   if (!receipt || errors[0]) {
     reopen();
-    throw new RecallError(errors[0]?.code ?? "BAD_RESPONSE", errors[0]?.message ?? "The server sent no receipt.", 200);
+    throw new RecallError(errors[0]?.code ?? "BAD_RESPONSE", errors[0]?.message ?? strings.leave.noReceipt, 200);
   }
   await clearBrowserData(start.value?.viewer.id);
   return receipt;
@@ -38,8 +38,8 @@ function Deleted({ receipt }: { receipt: Receipt }) {
   const of = (kind: string) => receipt.deleted.filter((rows) => rows.kind === kind).reduce((sum, rows) => sum + rows.count, 0);
   return (
     <>
-      <p role="status">Deleted: {manyOf(of("sessions"), "session")}, {manyOf(of("messages"), "message")}, {manyOf(of("facts"), "fact")}, {manyOf(of("documents"), "document")}.{receipt.endedAt === null && " The rest follows in the background."}</p>
-      <footer><button type="button" class="strong" ref={focus} onClick={() => location.assign("/")}>Start again</button></footer>
+      <p role="status">{strings.leave.deleted(of("sessions"), of("messages"), of("facts"), of("documents"), receipt.endedAt !== null)}</p>
+      <footer><button type="button" class="strong" ref={focus} onClick={() => location.assign("/")}>{strings.leave.startAgain}</button></footer>
     </>
   );
 }
@@ -54,15 +54,15 @@ function DeleteDialog({ onClose }: { onClose: () => void }) {
   };
   // Nothing on the page is true any more after the deletion, so the page starts again.
   return (
-    <Dialog title="Delete everything" onClose={receipt ? () => location.assign("/") : onClose}>
+    <Dialog title={strings.leave.delete} onClose={receipt ? () => location.assign("/") : onClose}>
       {receipt ? <Deleted receipt={receipt} /> : (
         <form onSubmit={submit}>
-          <p>This deletes all your sessions, messages, facts, documents and access tokens. It cannot be undone. Shared memory stays.</p>
-          <label>Type {CONFIRMATION} to confirm<input type="text" autofocus autocomplete="off" value={word} onInput={(event) => setWord(event.currentTarget.value)} /></label>
+          <p>{strings.leave.means}</p>
+          <label>{strings.leave.type(CONFIRMATION)}<input type="text" autofocus autocomplete="off" value={word} onInput={(event) => setWord(event.currentTarget.value)} /></label>
           <Trouble text={error} />
           <footer>
-            <button type="button" class="plain" onClick={onClose}>Cancel</button>
-            <button type="submit" class="danger" disabled={busy || word !== CONFIRMATION}>{busy ? "Deleting…" : "Delete everything"}</button>
+            <button type="button" class="plain" onClick={onClose}>{strings.cancel}</button>
+            <button type="submit" class="danger" disabled={busy || word !== CONFIRMATION}>{busy ? strings.leave.deleting : strings.leave.delete}</button>
           </footer>
         </form>
       )}
@@ -74,17 +74,17 @@ export function DataView() {
   const [deleting, setDeleting] = useState(false);
   const isOffline = knownAt.value !== null;
   return (
-    <section class="sheet" aria-label="Your data">
-      <h2>Take it with you</h2>
-      <p class="soft">One file with all your sessions, messages, facts and documents. <code>recall import</code> reads it into any other server.</p>
-      {isOffline ? <p class="soft" role="status">Export, import and deletion need the server. You can use them when the line is back.</p>
+    <section class="sheet" aria-label={strings.title}>
+      <h2>{strings.export.title}</h2>
+      <p class="soft">{strings.export.about[0]}<code>{"recall import"}</code>{strings.export.about[1]}</p>
+      {isOffline ? <p class="soft" role="status">{strings.export.offline}</p>
         : hasToken.value
-        ? <p>Export it with your access token: <code>GET /export</code>.</p>
-        : <p><a class="plain" href="/export" download="recall-memory.jsonl">Export</a></p>}
+        ? <p>{strings.export.withToken[0]}<code>{"GET /export"}</code>{strings.export.withToken[1]}</p>
+        : <p><a class="plain" href="/export" download="recall-memory.jsonl">{strings.export.export}</a></p>}
       <ImportChats />
-      <h2>Leave</h2>
-      <p class="soft">Deletes everything that is known of you, at once and for good.</p>
-      <p><button type="button" class="plain" disabled={isOffline} onClick={() => setDeleting(true)}>Delete everything…</button></p>
+      <h2>{strings.leave.title}</h2>
+      <p class="soft">{strings.leave.about}</p>
+      <p><button type="button" class="plain" disabled={isOffline} onClick={() => setDeleting(true)}>{strings.leave.open}</button></p>
       {deleting && <DeleteDialog onClose={() => setDeleting(false)} />}
     </section>
   );

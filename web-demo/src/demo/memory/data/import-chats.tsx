@@ -5,12 +5,12 @@ import { knownAt } from "../../state/offline.ts";
 import { useAction } from "../../state/action.ts";
 import { refreshSessions } from "../../state/session-list.ts";
 import { start } from "../../state/viewer.ts";
-import { manyOf } from "../../common/state/words.ts";
 import { isArchive, readArchive } from "./archive.ts";
 import { elementsOf, readChatExport, type ChatExport } from "./chat-exports.ts";
 import { importChats, type Progress } from "./chat-import.ts";
 import { readMemories } from "./mem0.ts";
 import { isZip, readZip } from "./zip.ts";
+import { strings } from "./strings.ts";
 
 /** A browser reads the whole file at once. */
 const LARGEST_MIB = 200;
@@ -28,15 +28,15 @@ async function filesOf(file: File): Promise<readonly TextFile[]> {
 async function readFile(file: File): Promise<ChatExport | string> {
   try {
     const files = await filesOf(file);
-    if (files.length === 0) return "The ZIP archive contains no conversations.json.";
-    if (files.reduce((sum, { size }) => sum + size, 0) > LARGEST_MIB * 1024 * 1024) return `The file is larger than ${LARGEST_MIB} MiB. Import it on the server with "recall import".`;
+    if (files.length === 0) return strings.import.emptyZip;
+    if (files.reduce((sum, { size }) => sum + size, 0) > LARGEST_MIB * 1024 * 1024) return strings.import.tooLarge(LARGEST_MIB);
     const texts = await Promise.all(files.map((one) => one.text()));
     const [first = ""] = texts;
     if (isArchive(first)) return readArchive(first);
     const elements = texts.flatMap((text) => elementsOf(JSON.parse(text)));
-    return readChatExport(elements) ?? readMemories(elements) ?? "This is no export of ChatGPT, Claude, Open WebUI, mem0 or Recall.";
+    return readChatExport(elements) ?? readMemories(elements) ?? strings.import.unknown;
   } catch {
-    return "The file is neither JSON nor a ZIP archive that can be read. Unpack a ZIP archive, and choose its conversations.json.";
+    return strings.import.unreadable;
   }
 }
 
@@ -59,27 +59,26 @@ function ImportDialog({ found, onClose }: { found: ChatExport; onClose: () => vo
     await refreshSessions();
   });
   return (
-    <Dialog title={isOwn ? "Import an export of Recall" : `Import chats of ${program}`} onClose={onClose}>
+    <Dialog title={isOwn ? strings.import.ownTitle : strings.import.titleOf(program)} onClose={onClose}>
       {progress === null ? (
         <>
-          <p>{program === "mem0" ? `${messages === 1 ? "1 memory" : `${messages.toLocaleString()} memories`}. They become messages of one session, as if you had said them.`
-            : `${manyOf(chats.length, "chat")} with ${manyOf(messages, "message")}. Each chat becomes a session with its title and dates. Questions in it are not answered again.`}</p>
-          {isOwn && <p>The facts are read from the messages again, so what you corrected, retracted, merged or renamed by hand is not in them. Only <code>recall import</code> on the server takes everything.</p>}
-          {documents > 0 && <p class="soft">Left out: {manyOf(documents, "document")}. Add the files again.</p>}
-          {leftOut > 0 && <p class="soft">Left out: {manyOf(leftOut, "message")} {isOwn ? `that ${leftOut === 1 ? "is forgotten or was" : "are forgotten or were"} not remembered.` : "without text, of tools or of replaced branches."}</p>}
-          {unread > 0 && <p class="soft">Left out: {manyOf(unread, "chat")} without messages or in an unknown form.</p>}
-          {start.value?.viewer.paused && <p class="warn">Remembering is paused. The chats are stored, but nothing is learned from them.</p>}
+          <p>{program === "mem0" ? strings.import.memories(messages) : strings.import.chats(chats.length, messages)}</p>
+          {isOwn && <p>{strings.import.byHand[0]}<code>{"recall import"}</code>{strings.import.byHand[1]}</p>}
+          {documents > 0 && <p class="soft">{strings.import.noDocuments(documents)}</p>}
+          {leftOut > 0 && <p class="soft">{isOwn ? strings.import.notRemembered(leftOut) : strings.import.withoutText(leftOut)}</p>}
+          {unread > 0 && <p class="soft">{strings.import.unread(unread)}</p>}
+          {start.value?.viewer.paused && <p class="warn">{strings.import.paused}</p>}
         </>
       ) : (
         <>
-          <progress aria-label="Imported chats" max={chats.length} value={progress.done} />
-          <p role="status">{isDone && (progress.done < chats.length ? "Stopped. " : "Done. ")}{progress.done.toLocaleString()} of {manyOf(chats.length, "chat")}{progress.known > 0 && `, ${progress.known.toLocaleString()} of them known before`}.{isDone && " Recall finds the facts in the background."}</p>
+          <progress aria-label={strings.import.progress} max={chats.length} value={progress.done} />
+          <p role="status">{strings.import.status(progress.done, chats.length, progress.known, !isDone ? null : progress.done < chats.length ? "stopped" : "done")}</p>
         </>
       )}
       <Trouble text={error} />
       <footer>
-        <button ref={close} type="button" class="plain" onClick={busy ? () => stop.current.abort() : onClose}>{busy ? "Stop" : isDone ? "Close" : "Cancel"}</button>
-        {!isDone && <button type="button" class="strong" autofocus disabled={busy || chats.length === 0} onClick={begin}>{error ? "Try again" : "Import"}</button>}
+        <button ref={close} type="button" class="plain" onClick={busy ? () => stop.current.abort() : onClose}>{busy ? strings.import.stop : isDone ? strings.import.close : strings.cancel}</button>
+        {!isDone && <button type="button" class="strong" autofocus disabled={busy || chats.length === 0} onClick={begin}>{error ? strings.import.tryAgain : strings.import.import}</button>}
       </footer>
     </Dialog>
   );
@@ -96,11 +95,11 @@ export function ImportChats() {
   };
   return (
     <>
-      <h2>Bring your chats</h2>
-      <p class="soft">Import what ChatGPT, Claude or Open WebUI exported as JSON or ZIP, the memories of mem0, or the chats in an export of Recall. A repeated import adds only what is new.</p>
+      <h2>{strings.import.title}</h2>
+      <p class="soft">{strings.import.about}</p>
       <p>
-        <input ref={field} hidden type="file" accept=".json,.jsonl,.zip,application/json,application/zip" aria-label="File with chats" onChange={(event) => void read(event)} />
-        <button type="button" class="plain" disabled={knownAt.value !== null} onClick={() => field.current?.click()}>Import…</button>
+        <input ref={field} hidden type="file" accept=".json,.jsonl,.zip,application/json,application/zip" aria-label={strings.import.file} onChange={(event) => void read(event)} />
+        <button type="button" class="plain" disabled={knownAt.value !== null} onClick={() => field.current?.click()}>{strings.import.open}</button>
       </p>
       <Trouble text={typeof found === "string" ? found : null} />
       {found !== null && typeof found !== "string" && <ImportDialog found={found} onClose={() => setFound(null)} />}

@@ -4,23 +4,21 @@ import { useMemoryPage } from "../state/context.ts";
 import { useAction } from "../../state/action.ts";
 import { selectText } from "../../common/parts/combobox.tsx";
 import { entityTypes } from "../../common/state/place.ts";
-import { aType, manyOf, typeWord } from "../../common/state/words.ts";
+import { aType, typeWord } from "../../common/state/words.ts";
 import { Dialog, Trouble } from "../../parts/dialog.tsx";
 import { useLoaded, useSettled } from "../../common/state/hooks.ts";
 import { factCount, findNamesake, type LoadedThing, type Namesake } from "../state/things.ts";
+import { strings } from "./strings.ts";
 
 const TYPING_PAUSE_MS = 150;
 
 /** "5 facts and 12 mentions show it". */
-const shownIn = (thing: LoadedThing): string => {
-  const [facts, mentions] = [factCount(thing), thing.mentionCount];
-  return `${manyOf(facts, "fact")} and ${manyOf(mentions, "mention")} ${facts + mentions === 1 ? "shows" : "show"} it`;
-};
+const shownIn = (thing: LoadedThing): string => strings.rename.shownIn(factCount(thing), thing.mentionCount);
 
 /** "There is already a person called Ann." */
 function namesakeText({ name, type, isViewer }: Namesake, wanted: string): string {
-  if (isViewer) return `You are already called ${wanted}.`;
-  return `There is already ${aType(type)} called ${name === wanted ? name : `${wanted}: ${name}`}.`;
+  if (isViewer) return strings.rename.ownName(wanted);
+  return strings.rename.namesake(aType(type), name === wanted ? name : strings.rename.otherNamesake(wanted, name));
 }
 
 /** `onMerge`: the reader wants to merge the two instead. */
@@ -45,17 +43,17 @@ export function RenameDialog({ thing, onClose, onMerge }: { thing: LoadedThing; 
     if (done && !isWarned) onClose();
   };
   return (
-    <Dialog title={`Rename ${thing.name}`} onClose={onClose}>
+    <Dialog title={strings.rename.title(thing.name)} onClose={onClose}>
       <form onSubmit={(event) => void save(event)}>
-        <label>New name<input type="text" required autofocus ref={selectText} value={text} onInput={(event) => setText(event.currentTarget.value)} /></label>
-        <ul class="changes" aria-label="What changes" aria-live="polite">
-          <li><b>{thing.name}</b> is then called <b>{changes ? name : "…"}</b>: {shownIn(thing)}.</li>
-          <li><b>{thing.name}</b> becomes another name, so both names find it.</li>
-          <li>The words of messages stay as they are.</li>
-          {namesake && <li class="warn">{namesakeText(namesake, name)} Two would then have one name. <button type="button" class="plain" onClick={() => onMerge(namesake)}>Merge the two…</button></li>}
+        <label>{strings.rename.newName}<input type="text" required autofocus ref={selectText} value={text} onInput={(event) => setText(event.currentTarget.value)} /></label>
+        <ul class="changes" aria-label={strings.whatChanges} aria-live="polite">
+          <li><b>{thing.name}</b>{strings.rename.isCalled}<b>{changes ? name : "…"}</b>{strings.rename.shown(shownIn(thing))}</li>
+          <li><b>{thing.name}</b>{strings.rename.bothNames}</li>
+          <li>{strings.rename.wordsStay}</li>
+          {namesake && <li class="warn">{namesakeText(namesake, name)}{strings.rename.twoWithOne}<button type="button" class="plain" onClick={() => onMerge(namesake)}>{strings.rename.merge}</button></li>}
         </ul>
         <Trouble text={error} />
-        <footer><button type="button" class="plain" onClick={onClose}>Cancel</button><button type="submit" class="strong" disabled={busy || !changes}>Rename</button></footer>
+        <footer><button type="button" class="plain" onClick={onClose}>{strings.cancel}</button><button type="submit" class="strong" disabled={busy || !changes}>{strings.rename.rename}</button></footer>
       </form>
     </Dialog>
   );
@@ -70,19 +68,19 @@ export function RetypeDialog({ thing, onClose }: { thing: LoadedThing; onClose: 
     if (await run(() => steer.retype(thing, type))) onClose();
   };
   return (
-    <Dialog title={`Change the type of ${thing.name}`} onClose={onClose}>
+    <Dialog title={strings.retype.title(thing.name)} onClose={onClose}>
       <form onSubmit={(event) => void save(event)}>
-        <label>Type
+        <label>{strings.retype.type}
           <select autofocus value={type} onChange={(event) => setType(entityTypes.find((one) => one === event.currentTarget.value) ?? thing.type)}>
             {entityTypes.map((one) => <option key={one} value={one}>{typeWord[one]}</option>)}
           </select>
         </label>
-        <ul class="changes" aria-label="What changes" aria-live="polite">
-          <li>{type === thing.type ? <>The type is <b>{typeWord[type]}</b></> : <>The type changes from <b>{typeWord[thing.type]}</b> to <b>{typeWord[type]}</b></>}: {shownIn(thing)}.</li>
-          <li>Your choice is kept: no later message changes the type.</li>
+        <ul class="changes" aria-label={strings.whatChanges} aria-live="polite">
+          <li>{type === thing.type ? <>{strings.retype.is}<b>{typeWord[type]}</b></> : <>{strings.retype.changes[0]}<b>{typeWord[thing.type]}</b>{strings.retype.changes[1]}<b>{typeWord[type]}</b></>}{strings.rename.shown(shownIn(thing))}</li>
+          <li>{strings.retype.isKept}</li>
         </ul>
         <Trouble text={error} />
-        <footer><button type="button" class="plain" onClick={onClose}>Cancel</button><button type="submit" class="strong" disabled={busy || type === thing.type}>Change</button></footer>
+        <footer><button type="button" class="plain" onClick={onClose}>{strings.cancel}</button><button type="submit" class="strong" disabled={busy || type === thing.type}>{strings.retype.change}</button></footer>
       </form>
     </Dialog>
   );

@@ -13,6 +13,7 @@ import type { KnownFact, Named } from "../generated/operations.ts";
 import { Combobox, selectText, type Option } from "../../common/parts/combobox.tsx";
 import { Dialog, Trouble } from "../../parts/dialog.tsx";
 import { EntityField } from "../../common/parts/entity-field.tsx";
+import { strings } from "./strings.ts";
 
 /** A name as typed, and the entity if it was chosen from the suggestions. */
 interface Side {
@@ -66,12 +67,10 @@ function withRelation(draft: Draft, relation: Relation | undefined, relationText
   };
 }
 
-const valueExample: Record<Relation["valueTypes"][number], string> = {
-  DATE: "such as 4 March 1990", MONEY: "such as €900", NUMBER: "such as 42 or 3 kg", CONTACT: "such as an address or a number", TEXT: "",
-};
+const valueExample: Record<Relation["valueTypes"][number], string> = strings.form.valueExamples;
 
 /** "a place", "an event or a project". */
-const typesText = (types: readonly EntityType[]): string => types.map((type) => aType(type)).join(" or ");
+const typesText = (types: readonly EntityType[]): string => types.map((type) => aType(type)).join(strings.form.or);
 
 const relationOption = (relation: Relation): Option<Relation> => ({ key: relation.name, label: relation.phrase, hint: relation.description, value: relation });
 
@@ -89,19 +88,19 @@ function SideField({ label, side, types, shared, first, onChange }: { label: str
   return (
     <div class="side">
       <EntityField
-        label={label} text={side.text} types={types} shared={shared} first={first} required placeholder="A name, or you"
+        label={label} text={side.text} types={types} shared={shared} first={first} required placeholder={strings.form.name}
         onText={(text) => onChange({ ...side, text, entity: null })} onChoose={(entity) => onChange({ text: nameOf(entity), entity, type: "" })}
       />
       {side.text.trim() !== "" && side.text !== "you" && !side.entity && allowed.length > 1 && (
         <label class="kind">
-          If it is new, it is a
+          {strings.form.ifNew}
           <select value={newType(side, types)} onChange={(event) => onChange({ ...side, type: event.currentTarget.value as EntityType | "" })}>
-            <option value="">choose a type</option>
+            <option value="">{strings.form.chooseType}</option>
             {allowed.map((type) => <option key={type} value={type}>{typeWord[type]}</option>)}
           </select>
         </label>
       )}
-      {entity && !allowed.includes(entity.type) && <p class="trouble" role="alert">{nameOf(entity)} {entity.isViewer ? "are" : "is"} {aType(entity.type)}. The relation takes {typesText(types)}.</p>}
+      {entity && !allowed.includes(entity.type) && <p class="trouble" role="alert">{strings.form.wrongType(nameOf(entity), entity.isViewer, aType(entity.type), typesText(types))}</p>}
     </div>
   );
 }
@@ -115,19 +114,19 @@ function StatementFields({ draft, shared, first, onChange }: { draft: Draft; sha
   const find = async (text: string) => findRelations(relations, relation?.phrase === text ? "" : text);
   return (
     <div class="statement">
-      <SideField label="Who or what" side={draft.subject} types={relation?.subjectTypes ?? []} shared={shared} first={first === "subject"} onChange={(subject) => onChange({ ...draft, subject })} />
+      <SideField label={strings.form.subject} side={draft.subject} types={relation?.subjectTypes ?? []} shared={shared} first={first === "subject"} onChange={(subject) => onChange({ ...draft, subject })} />
       <Combobox<Relation>
-        label="Relation" text={draft.relationText} required placeholder="such as lives in" find={find}
+        label={strings.form.relation} text={draft.relationText} required placeholder={strings.form.relationExample} find={find}
         onText={(text) => onChange(withRelation(draft, relations.find((r) => r.phrase.toLowerCase() === text.trim().toLowerCase()), text))}
         onChoose={({ value }) => onChange(withRelation(draft, value, value.phrase))}
       />
       {relation && takesValue(relation) ? (
         <>
-          <label>Value<input ref={first === "object" ? selectText : null} type="text" required autofocus={first === "object"} value={draft.value} placeholder={relation.valueTypes.map((type) => valueExample[type]).find(Boolean)} onInput={(event) => onChange({ ...draft, value: event.currentTarget.value })} /></label>
-          <label>What it measures (optional)<input type="text" value={draft.label} onInput={(event) => onChange({ ...draft, label: event.currentTarget.value })} /></label>
+          <label>{strings.form.value}<input ref={first === "object" ? selectText : null} type="text" required autofocus={first === "object"} value={draft.value} placeholder={relation.valueTypes.map((type) => valueExample[type]).find(Boolean)} onInput={(event) => onChange({ ...draft, value: event.currentTarget.value })} /></label>
+          <label>{strings.form.measure}<input type="text" value={draft.label} onInput={(event) => onChange({ ...draft, label: event.currentTarget.value })} /></label>
         </>
       ) : (
-        <SideField label="Whom or what" side={draft.object} types={relation?.objectTypes ?? []} shared={shared} first={first === "object"} onChange={(object) => onChange({ ...draft, object })} />
+        <SideField label={strings.form.object} side={draft.object} types={relation?.objectTypes ?? []} shared={shared} first={first === "object"} onChange={(object) => onChange({ ...draft, object })} />
       )}
     </div>
   );
@@ -146,11 +145,11 @@ function FormDialog({ title, submit, draft, shared, first, onChange, onSave, onC
     <Dialog title={title} onClose={onClose}>
       <form onSubmit={(event) => void save(event)}>
         <StatementFields draft={draft} shared={shared} first={first} onChange={onChange} />
-        {draft.relationText.trim() !== "" && !relation && <p class="soft">Choose a relation from the list.</p>}
+        {draft.relationText.trim() !== "" && !relation && <p class="soft">{strings.form.chooseRelation}</p>}
         {children}
         <Trouble text={error} />
         <footer>
-          <button type="button" class="plain" onClick={onClose}>Cancel</button>
+          <button type="button" class="plain" onClick={onClose}>{strings.cancel}</button>
           <button type="submit" class="strong" disabled={busy || !relation}>{submit}</button>
         </footer>
       </form>
@@ -166,14 +165,14 @@ export function AddFact({ about = null, onClose }: { about?: Named | null; onClo
   const writable = sessions.value.filter((s) => mayWrite(s.shared));
   const shared = writable.find((s) => s.id === session)?.shared ?? false;
   return (
-    <FormDialog title="Add a fact" submit="Add" first="subject" draft={draft} shared={shared} onChange={setDraft} onSave={(statement) => steer.add(statement, session || undefined)} onClose={onClose}>
+    <FormDialog title={strings.add.title} submit={strings.add.add} first="subject" draft={draft} shared={shared} onChange={setDraft} onSave={(statement) => steer.add(statement, session || undefined)} onClose={onClose}>
       <details>
-        <summary>Where it is recorded</summary>
+        <summary>{strings.add.where}</summary>
         <label>
-          Session
+          {strings.add.session}
           <select value={session} onChange={(event) => setSession(event.currentTarget.value)}>
-            <option value="">The open session</option>
-            {writable.map((s) => <option key={s.id} value={s.id}>{titleOf(s)}{s.shared ? " (shared)" : ""}</option>)}
+            <option value="">{strings.add.openSession}</option>
+            {writable.map((s) => <option key={s.id} value={s.id}>{strings.add.option(titleOf(s), s.shared)}</option>)}
           </select>
         </label>
       </details>
@@ -187,9 +186,9 @@ export function CorrectFact({ fact, onClose }: { fact: KnownFact; onClose: () =>
   const [draft, setDraft] = useState(() => draftOf(fact));
   const [reason, setReason] = useState("");
   return (
-    <FormDialog title="Correct this fact" submit="Correct" first="object" draft={draft} shared={fact.shared} onChange={setDraft} onSave={(right) => steer.correct(fact, right, reason.trim())} onClose={onClose}>
-      <p class="soft">The memory says now: <q>{sentence(fact)}</q>. It will be retracted, and stays readable.</p>
-      <label>Reason (optional)<textarea rows={2} value={reason} placeholder="Kept as a message of the session" onInput={(event) => setReason(event.currentTarget.value)} /></label>
+    <FormDialog title={strings.correct.title} submit={strings.correct.correct} first="object" draft={draft} shared={fact.shared} onChange={setDraft} onSave={(right) => steer.correct(fact, right, reason.trim())} onClose={onClose}>
+      <p class="soft">{strings.correct.now[0]}<q>{sentence(fact)}</q>{strings.correct.now[1]}</p>
+      <label>{strings.correct.reason}<textarea rows={2} value={reason} placeholder={strings.correct.reasonHint} onInput={(event) => setReason(event.currentTarget.value)} /></label>
     </FormDialog>
   );
 }

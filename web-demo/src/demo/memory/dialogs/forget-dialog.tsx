@@ -4,26 +4,27 @@ import { useEffect, useState } from "preact/hooks";
 import { day } from "../../state/format.ts";
 import { client, useMemoryPage } from "../state/context.ts";
 import { useAction } from "../../state/action.ts";
-import { factsAndMessages, sentence } from "../../common/state/words.ts";
+import { sentence } from "../../common/state/words.ts";
 import { Dialog, Trouble } from "../../parts/dialog.tsx";
+import { strings } from "./strings.ts";
 
 export type ForgetTarget = Omit<ForgetInput, "dryRun">;
 type Found = Awaited<ReturnType<typeof client.forget>>;
 
 /** What would be forgotten: all of it counted, the first hundred of each listed. */
 function Preview({ found }: { found: Found }) {
-  if (found.factCount + found.messageCount === 0) return <p role="status">Nothing matches. Nothing would be forgotten.</p>;
+  if (found.factCount + found.messageCount === 0) return <p role="status">{strings.forget.nothing}</p>;
   const [moreFacts, moreMessages] = [found.factCount - found.facts.length, found.messageCount - found.messages.length];
   return (
     <>
-      <p role="status">This forgets <b>{factsAndMessages(found.factCount, found.messageCount)}</b>.</p>
-      <div class="preview" role="region" aria-label="What would be forgotten" tabIndex={0}>
-        {found.facts.length > 0 && <h3>Facts</h3>}
-        <ul>{found.facts.map((fact) => <li key={fact.id}>{sentence(fact)}</li>)}{moreFacts > 0 && <li class="soft">and {moreFacts.toLocaleString()} more</li>}</ul>
-        {found.messages.length > 0 && <h3>Messages</h3>}
-        <ul>{found.messages.map((message) => <li key={message.id}><q>{message.text}</q> <time dateTime={message.sentAt}>{day(message.sentAt)}</time></li>)}{moreMessages > 0 && <li class="soft">and {moreMessages.toLocaleString()} more</li>}</ul>
+      <p role="status">{strings.forget.this[0]}<b>{strings.forget.size(found.factCount, found.messageCount)}</b>{strings.forget.this[1]}</p>
+      <div class="preview" role="region" aria-label={strings.forget.preview} tabIndex={0}>
+        {found.facts.length > 0 && <h3>{strings.forget.facts}</h3>}
+        <ul>{found.facts.map((fact) => <li key={fact.id}>{sentence(fact)}</li>)}{moreFacts > 0 && <li class="soft">{strings.forget.more(moreFacts)}</li>}</ul>
+        {found.messages.length > 0 && <h3>{strings.forget.messages}</h3>}
+        <ul>{found.messages.map((message) => <li key={message.id}><q>{message.text}</q> <time dateTime={message.sentAt}>{day(message.sentAt)}</time></li>)}{moreMessages > 0 && <li class="soft">{strings.forget.more(moreMessages)}</li>}</ul>
       </div>
-      <p class="soft">You can undo this for some minutes. After that it is deleted for good.</p>
+      <p class="soft">{strings.forget.undo}</p>
     </>
   );
 }
@@ -50,14 +51,14 @@ export function ForgetDialog({ title, target, messageId, onClose, onDone }: { ti
   return (
     <Dialog title={title} onClose={onClose}>
       {!target && <WordsForm busy={busy} onLook={look} onChange={() => setFound(null)} />}
-      {found ? <Preview found={found} /> : <p class="soft" role="status">{busy ? "Looking what this would forget…" : target ? "" : "Nothing is forgotten before you have seen what it is."}</p>}
+      {found ? <Preview found={found} /> : <p class="soft" role="status">{busy ? strings.forget.looking : target ? "" : strings.forget.before}</p>}
       <Trouble text={error} />
       <footer>
-        <button type="button" class="plain" onClick={onClose}>Cancel</button>
+        <button type="button" class="plain" onClick={onClose}>{strings.cancel}</button>
         {messageId && (deleting
-          ? <button type="button" class="danger" disabled={busy} onBlur={() => setDeleting(false)} onClick={() => void finish(() => steer.deleteMessage(messageId))}>Delete without undo?</button>
-          : <button type="button" class="plain" disabled={busy} onClick={() => setDeleting(true)}>Delete for good</button>)}
-        <button type="button" class="danger" disabled={busy || nothing} onClick={() => wanted && void finish(() => steer.forget(wanted))}>Forget {found && !nothing ? factsAndMessages(found.factCount, found.messageCount) : ""}</button>
+          ? <button type="button" class="danger" disabled={busy} onBlur={() => setDeleting(false)} onClick={() => void finish(() => steer.deleteMessage(messageId))}>{strings.forget.deleteSure}</button>
+          : <button type="button" class="plain" disabled={busy} onClick={() => setDeleting(true)}>{strings.forget.delete}</button>)}
+        <button type="button" class="danger" disabled={busy || nothing} onClick={() => wanted && void finish(() => steer.forget(wanted))}>{strings.forget.forget(found && !nothing ? strings.forget.size(found.factCount, found.messageCount) : null)}</button>
       </footer>
     </Dialog>
   );
@@ -80,16 +81,16 @@ function WordsForm({ busy, onLook, onChange }: { busy: boolean; onLook: (target:
   };
   return (
     <form onSubmit={submit} class="words">
-      <label>What to forget<input type="text" autofocus value={query} placeholder="everything about Oakwood" onInput={changed(setQuery)} /></label>
+      <label>{strings.forget.what}<input type="text" autofocus value={query} placeholder={strings.forget.example} onInput={changed(setQuery)} /></label>
       <details>
-        <summary>Only what was said in a period</summary>
+        <summary>{strings.forget.period}</summary>
         <div class="period">
-          <label>From<input type="date" value={after} onInput={changed(setAfter)} /></label>
-          <label>Before<input type="date" value={before} onInput={changed(setBefore)} /></label>
+          <label>{strings.forget.from}<input type="date" value={after} onInput={changed(setAfter)} /></label>
+          <label>{strings.forget.until}<input type="date" value={before} onInput={changed(setBefore)} /></label>
         </div>
-        <p class="soft">Without words, the period alone is forgotten.</p>
+        <p class="soft">{strings.forget.periodAlone}</p>
       </details>
-      <button type="submit" class="plain" disabled={busy || (!query.trim() && !after && !before)}>Show what this would forget</button>
+      <button type="submit" class="plain" disabled={busy || (!query.trim() && !after && !before)}>{strings.forget.show}</button>
     </form>
   );
 }

@@ -3,7 +3,7 @@ import { useState } from "preact/hooks";
 import { EntityField } from "../../common/parts/entity-field.tsx";
 import type { Relation } from "../../common/state/context.ts";
 import { useLoaded, type Loaded } from "../../common/state/hooks.ts";
-import { manyOf, sentence } from "../../common/state/words.ts";
+import { sentence } from "../../common/state/words.ts";
 import { Dialog, Trouble } from "../../parts/dialog.tsx";
 import { useAction } from "../../state/action.ts";
 import type { KnownFact } from "../generated/operations.ts";
@@ -11,6 +11,7 @@ import { client, useMemoryPage } from "../state/context.ts";
 import { factCount, factsOf, loadThing, type LoadedThing, type Namesake } from "../state/things.ts";
 import { MergePreview } from "./generated/operations.ts";
 import { describeMerge, type MergeCounts } from "./merge-words.ts";
+import { strings } from "./strings.ts";
 
 /** What the server would change, or why it refuses. */
 type Preview = { counts: MergeCounts } | { refusal: string };
@@ -28,20 +29,20 @@ function findRivals(stays: LoadedThing, goes: LoadedThing, relations: readonly R
 }
 
 function countsText(preview: Loaded<Preview | null>, stays: LoadedThing): string {
-  if (preview.phase === "failed") return "The preview could not be loaded.";
-  if (preview.phase === "loading" || preview.value === null) return "Counting what changes…";
-  return "counts" in preview.value ? describeMerge(preview.value.counts, stays) : "Nothing: the server refuses this merge.";
+  if (preview.phase === "failed") return strings.previewFailed;
+  if (preview.phase === "loading" || preview.value === null) return strings.merge.counting;
+  return "counts" in preview.value ? describeMerge(preview.value.counts, stays) : strings.merge.refused;
 }
 
 function Changes({ stays, goes, preview }: { stays: LoadedThing; goes: LoadedThing; preview: Loaded<Preview | null> }) {
   const rivals = findRivals(stays, goes, useMemoryPage().ontology.value);
   const names = [goes.name, ...goes.aliases].filter((name) => name !== stays.name && !stays.aliases.includes(name));
   return (
-    <ul class="changes" aria-label="What changes" aria-live="polite">
-      <li><b>{stays.isViewer ? "You" : stays.name}</b> stays{names.length > 0 && <>, and is also called {names.join(", ")}</>}.</li>
+    <ul class="changes" aria-label={strings.whatChanges} aria-live="polite">
+      <li><b>{stays.isViewer ? strings.viewerTitle : stays.name}</b>{strings.merge.stays}{names.length > 0 && strings.merge.alsoCalled(names.join(", "))}.</li>
       <li>{countsText(preview, stays)}</li>
-      {rivals.length > 0 && <li class="warn">Then disputed, because only one can hold: {rivals.map(sentence).join("; ")}.</li>}
-      <li>You can split them again at any time.</li>
+      {rivals.length > 0 && <li class="warn">{strings.merge.disputed(rivals.map(sentence).join("; "))}</li>}
+      <li>{strings.merge.again}</li>
     </ul>
   );
 }
@@ -64,14 +65,14 @@ function Choice({ thing, other, keepsOther, onClose, onMerged }: { thing: Loaded
   return (
     <>
       <fieldset>
-        <legend>Which name stays</legend>
+        <legend>{strings.merge.which}</legend>
         {[thing, other].map((one) => (
-          <label key={one.id} class="choice"><input type="radio" name="stays" checked={staysId === one.id} onChange={() => setStaysId(one.id)} />{one.isViewer ? "You" : one.name} <span class="soft">{manyOf(factCount(one), "fact")}</span></label>
+          <label key={one.id} class="choice"><input type="radio" name="stays" checked={staysId === one.id} onChange={() => setStaysId(one.id)} />{one.isViewer ? strings.viewerTitle : one.name} <span class="soft">{strings.facts(factCount(one))}</span></label>
         ))}
       </fieldset>
       <Changes stays={stays} goes={goes} preview={preview} />
       <Trouble text={error ?? (shown && "refusal" in shown ? shown.refusal : null)} />
-      <footer><button type="button" class="plain" onClick={onClose}>Cancel</button><button type="button" class="strong" disabled={busy || !shown || "refusal" in shown} onClick={() => void merge()}>Merge</button></footer>
+      <footer><button type="button" class="plain" onClick={onClose}>{strings.cancel}</button><button type="button" class="strong" disabled={busy || !shown || "refusal" in shown} onClick={() => void merge()}>{strings.merge.merge}</button></footer>
     </>
   );
 }
@@ -83,11 +84,11 @@ export function MergeDialog({ thing, namesake = null, onClose, onMerged }: { thi
   const loaded = useLoaded(otherId ?? "", async () => (otherId ? loadThing(otherId) : null));
   const other = loaded.phase === "ready" ? loaded.value : null;
   return (
-    <Dialog title={`Merge ${thing.name} with a duplicate`} onClose={onClose}>
-      <EntityField label="The other one" first text={text} shared={thing.shared} exclude={thing.id} onText={(typed) => { setText(typed); setOtherId(null); }} onChoose={(chosen) => { setText(chosen.name); setOtherId(chosen.id); }} />
+    <Dialog title={strings.merge.title(thing.name)} onClose={onClose}>
+      <EntityField label={strings.merge.other} first text={text} shared={thing.shared} exclude={thing.id} onText={(typed) => { setText(typed); setOtherId(null); }} onChoose={(chosen) => { setText(chosen.name); setOtherId(chosen.id); }} />
       {other
         ? <Choice key={other.id} thing={thing} other={other} keepsOther={other.id === namesake?.id} onClose={onClose} onMerged={onMerged} />
-        : <footer><button type="button" class="plain" onClick={onClose}>Cancel</button><button type="button" class="strong" disabled>Merge</button></footer>}
+        : <footer><button type="button" class="plain" onClick={onClose}>{strings.cancel}</button><button type="button" class="strong" disabled>{strings.merge.merge}</button></footer>}
     </Dialog>
   );
 }

@@ -11,11 +11,12 @@ import { BeliefBar } from "../../parts/facts.tsx";
 import { useLoaded } from "../../common/state/hooks.ts";
 import { isBy } from "../../common/state/day.ts";
 import { placeHref, type Place } from "../../common/state/place.ts";
-import { manyOf, nameOf, otherSide, percent, sentence, statusWord } from "../../common/state/words.ts";
+import { nameOf, otherSide, percent, sentence, statusWord } from "../../common/state/words.ts";
 import { LazyDialog } from "./lazy-dialog.tsx";
 import { Gone, Story, Unchangeable } from "./pane.tsx";
 import { timesOf } from "../state/times.ts";
 import { PastVerdict } from "./past.tsx";
+import { strings } from "../strings.ts";
 
 type Loaded = NonNullable<FactStoryResult["fact"]>;
 type EvidencePage = NonNullable<FactEvidencePageResult["fact"]>["evidence"];
@@ -32,15 +33,15 @@ async function loadStory(id: string): Promise<{ fact: Loaded; evidence: Evidence
 function Verdict({ fact, evidence }: { fact: Loaded; evidence: EvidencePage }) {
   const said = evidence.nodes.filter((e) => e.stance === "SUPPORTS").length;
   const against = evidence.nodes.length - said;
-  const more = evidence.pageInfo.hasNextPage ? "at least " : "";
-  const times = (n: number) => (n === 1 && !more ? "once" : `${more}${manyOf(n, "time")}`);
+  const [sure, belief] = strings.fact.isSure;
+  const [notCounted, end] = strings.fact.doesNotCount;
   return (
     <div class="verdict">
       <BeliefBar fact={fact} />
       <p>
-        {fact.status === "ACTIVE" ? <>I am <b>{sureness(fact.belief)}</b>: belief {percent(fact.belief)}. </> : <>It does not count: it is <b>{statusWord[fact.status]}</b>. </>}
-        {said === 0 ? "Never stated outright" : `Stated ${times(said)}`}{against > 0 && `, contradicted ${times(against)}`}.
-        {fact.flagged && " It was said with doubt, or I am not sure that I read it rightly."}
+        {fact.status === "ACTIVE" ? <>{sure}<b>{sureness(fact.belief)}</b>{belief(percent(fact.belief))}</> : <>{notCounted}<b>{statusWord[fact.status]}</b>{end}</>}
+        {strings.fact.said(said, against, evidence.pageInfo.hasNextPage)}
+        {fact.flagged && strings.fact.flagged}
       </p>
     </div>
   );
@@ -69,8 +70,8 @@ function Actions({ fact }: { fact: KnownFact }) {
   if (!mayChange(fact.shared)) return <Unchangeable shared={fact.shared} />;
   return (
     <div class="actions" ref={buttons}>
-      <button type="button" class="plain" disabled={busy} onClick={(event) => act(event, () => (holds ? steer.confirm(fact) : steer.restore(fact)))}>{holds ? sayings.confirm[0] : "Restore"}</button>
-      <button type="button" class="plain" disabled={busy} onClick={() => setDialog("correct")}>Correct…</button>
+      <button type="button" class="plain" disabled={busy} onClick={(event) => act(event, () => (holds ? steer.confirm(fact) : steer.restore(fact)))}>{holds ? sayings.confirm[0] : strings.fact.restore}</button>
+      <button type="button" class="plain" disabled={busy} onClick={() => setDialog("correct")}>{strings.fact.correct}</button>
       {holds && (
         <>
           <button type="button" class="plain" disabled={busy} onClick={(event) => act(event, () => steer.deny(fact))}>{sayings.deny[0]}</button>
@@ -78,16 +79,16 @@ function Actions({ fact }: { fact: KnownFact }) {
           <button type="button" class="plain" disabled={busy} onClick={(event) => act(event, () => steer.retract([fact]))}>{sayings.retract[0]}</button>
         </>
       )}
-      <button type="button" class="plain" disabled={busy} onClick={() => setDialog("forget")}>Forget…</button>
+      <button type="button" class="plain" disabled={busy} onClick={() => setDialog("forget")}>{strings.forget}</button>
       {holds && (
         <details class="sayings">
-          <summary>What these do</summary>
+          <summary>{strings.fact.whatTheseDo}</summary>
           <dl>{Object.values(sayings).map(([word, meaning]) => <><dt>{word}</dt><dd>{meaning}</dd></>)}</dl>
         </details>
       )}
       {error && <p class="trouble" role="alert">{error}</p>}
       {dialog === "correct" && <LazyDialog onClose={close} render={({ CorrectFact }) => <CorrectFact fact={fact} onClose={close} />} />}
-      {dialog === "forget" && <LazyDialog onClose={close} render={({ ForgetDialog }) => <ForgetDialog title="Forget this fact" target={{ factIds: [fact.id] }} onClose={close} />} />}
+      {dialog === "forget" && <LazyDialog onClose={close} render={({ ForgetDialog }) => <ForgetDialog title={strings.fact.forget} target={{ factIds: [fact.id] }} onClose={close} />} />}
     </div>
   );
 }
@@ -96,13 +97,13 @@ function Rivals({ fact }: { fact: Loaded }) {
   if (fact.rivals.length === 0) return null;
   return (
     <section>
-      <h3>Rivals</h3>
+      <h3>{strings.fact.rivals}</h3>
       <ul class="rival-list">
         {[fact, ...fact.rivals].map((rival) => (
           <li key={rival.id} data-own={rival.id === fact.id || undefined}>
             {rival.id === fact.id ? <b>{otherSide(rival)}</b> : <a href={placeHref({ view: "facts", id: rival.id })}>{rival.relation === fact.relation ? otherSide(rival) : sentence(rival)}</a>}
             <span class="bar" aria-hidden="true"><i style={{ width: `${rival.relativeWeight * 100}%` }} /></span>
-            <span><span class="unseen">share of the weight </span>{percent(rival.relativeWeight)}</span>
+            <span><span class="unseen">{strings.fact.share}</span>{percent(rival.relativeWeight)}</span>
           </li>
         ))}
       </ul>
@@ -110,12 +111,10 @@ function Rivals({ fact }: { fact: Loaded }) {
   );
 }
 
-const stanceWord = { SUPPORTS: "stated", OPPOSES: "contradicted", ENDS: "ended" } as const;
-
 function sourceOf({ message }: Item): string {
   const { chunk, session, speaker } = message;
-  if (chunk) return [chunk.document.filename, chunk.heading, chunk.pages && `page ${chunk.pages.first}`].filter(Boolean).join(", ");
-  return [speaker && `said by ${speaker}`, session.title ?? "untitled session"].filter(Boolean).join(", ");
+  if (chunk) return [chunk.document.filename, chunk.heading, chunk.pages && strings.fact.page(chunk.pages.first)].filter(Boolean).join(", ");
+  return [speaker && strings.fact.saidBy(speaker), session.title ?? strings.untitled].filter(Boolean).join(", ");
 }
 
 function EvidenceItem({ item, writable }: { item: Item; writable: boolean }) {
@@ -125,13 +124,13 @@ function EvidenceItem({ item, writable }: { item: Item; writable: boolean }) {
   const quote = quoteOf(item);
   return (
     <li data-stance={stance}>
-      <p class="what"><b>{stanceWord[stance]}{wasAsserted(item.message) && " by you"}</b> <time dateTime={message.sentAt}>{day(message.sentAt)}</time>, {sourceOf(item)}</p>
-      <p>{quote ? <q>{quote}</q> : "Forgotten"}</p>
+      <p class="what"><b>{strings.fact.stances[stance]}{wasAsserted(item.message) && strings.fact.byYou}</b> <time dateTime={message.sentAt}>{day(message.sentAt)}</time>{strings.fact.source(sourceOf(item))}</p>
+      <p>{quote ? <q>{quote}</q> : strings.forgotten}</p>
       <p class="links">
-        <button type="button" onClick={() => showEvidence(message, item.excerpt)}>{message.chunk ? "Show the passage" : "Show the message"}</button>
-        {writable && !message.chunk && quote && <button type="button" onClick={() => setForgetting(true)}>Remove the message…</button>}
+        <button type="button" onClick={() => showEvidence(message, item.excerpt)}>{message.chunk ? strings.showPassage : strings.showMessage}</button>
+        {writable && !message.chunk && quote && <button type="button" onClick={() => setForgetting(true)}>{strings.fact.removeMessage}</button>}
       </p>
-      {forgetting && <LazyDialog onClose={close} render={({ ForgetDialog }) => <ForgetDialog title="Remove this message" target={{ messageIds: [message.id] }} messageId={message.id} onClose={close} />} />}
+      {forgetting && <LazyDialog onClose={close} render={({ ForgetDialog }) => <ForgetDialog title={strings.removeMessage} target={{ messageIds: [message.id] }} messageId={message.id} onClose={close} />} />}
     </li>
   );
 }
@@ -146,13 +145,13 @@ function History({ fact, first, writable }: { fact: Loaded; first: EvidencePage;
   );
   return (
     <section>
-      <h3>How it came about</h3>
+      <h3>{strings.fact.history}</h3>
       <ol class="history">
-        {fact.status === "RETRACTED" && <li data-stance="ENDS"><p class="what"><b>retracted</b> <time dateTime={fact.updatedAt}>{day(fact.updatedAt)}</time></p></li>}
+        {fact.status === "RETRACTED" && <li data-stance="ENDS"><p class="what"><b>{strings.fact.retracted}</b> <time dateTime={fact.updatedAt}>{day(fact.updatedAt)}</time></p></li>}
         {[...first.nodes, ...(more?.nodes ?? [])].map((item) => <EvidenceItem key={`${item.message.id} ${item.stance}`} item={item} writable={writable} />)}
-        {!pageInfo.hasNextPage && <li><p class="what">first recorded <time dateTime={fact.createdAt}>{day(fact.createdAt)}</time></p></li>}
+        {!pageInfo.hasNextPage && <li><p class="what">{strings.fact.firstRecorded}<time dateTime={fact.createdAt}>{day(fact.createdAt)}</time></p></li>}
       </ol>
-      {pageInfo.hasNextPage && <button type="button" class="plain" onClick={loadMore}>Show earlier statements</button>}
+      {pageInfo.hasNextPage && <button type="button" class="plain" onClick={loadMore}>{strings.fact.earlier}</button>}
     </section>
   );
 }
@@ -163,9 +162,9 @@ function Details({ fact, isPast }: { fact: Loaded; isPast: boolean }) {
   const halfLife = useMemoryPage().ontology.value.find((r) => r.name === fact.relation)?.halfLifeDays;
   return (
     <dl class="details">
-      <dt>About</dt><dd><Side entity={fact.subject} />{fact.object && <>, <Side entity={fact.object} /></>}</dd>
+      <dt>{strings.fact.about}</dt><dd><Side entity={fact.subject} />{fact.object && <>, <Side entity={fact.object} /></>}</dd>
       {timesOf(fact).map(([word, iso, text]) => <><dt>{word}</dt><dd><time dateTime={iso}>{text}</time></dd></>)}
-      {!isPast && fact.status === "ACTIVE" && <><dt>Weight</dt><dd>{weightText(fact.weight, halfLife)}</dd></>}
+      {!isPast && fact.status === "ACTIVE" && <><dt>{strings.fact.weight}</dt><dd>{weightText(fact.weight, halfLife)}</dd></>}
     </dl>
   );
 }
@@ -175,11 +174,11 @@ export function FactDetail({ id, place }: { id: string; place: Place }) {
   const story = useLoaded(id, () => loadStory(id));
   const { asOf } = place.filters;
   return (
-    <Story loaded={story} gone={<Gone title="This fact is gone" text="It was forgotten, or became one with another fact." />}>
+    <Story loaded={story} gone={<Gone title={strings.fact.gone} text={strings.fact.goneWhy} />}>
       {({ fact, evidence }) => (
         <article class="fact-detail" data-status={asOf ? undefined : fact.status}>
           <h2 tabIndex={-1}><Triple fact={fact} /></h2>
-          {fact.shared && <p><span class="badge">shared</span> <span class="soft">All users except visitors can read it.</span></p>}
+          {fact.shared && <p><span class="badge">{strings.shared}</span> <span class="soft">{strings.fact.isShared}</span></p>}
           {asOf ? <PastVerdict fact={fact} place={place} wasStated={evidence.nodes.some(({ stance, message }) => stance === "SUPPORTS" && isBy(message.sentAt, asOf))} /> : (
             <>
               <Verdict fact={fact} evidence={evidence} />

@@ -9,6 +9,7 @@ import type { KnownFact } from "../generated/operations.ts";
 import type { Place } from "../../common/state/place.ts";
 import { percent, sentence, statusWord } from "../../common/state/words.ts";
 import { Row } from "./list-view.tsx";
+import { strings } from "../strings.ts";
 
 interface Props {
   fact: KnownFact;
@@ -21,14 +22,14 @@ export function FactRow({ fact, place, tabIndex, selected, isNew, showsLearned, 
   return (
     <Row
       place={place} id={fact.id} tabIndex={tabIndex} data-status={fact.status} data-selected={selected || undefined}
-      tick={<label class="tick"><input type="checkbox" disabled={!mayChange(fact.shared)} checked={selected} tabIndex={tabIndex} onChange={onSelect} /><span class="unseen">Select {sentence(fact)}</span></label>}
+      tick={<label class="tick"><input type="checkbox" disabled={!mayChange(fact.shared)} checked={selected} tabIndex={tabIndex} onChange={onSelect} /><span class="unseen">{strings.fact.select(sentence(fact))}</span></label>}
     >
       <Triple fact={fact} />
       <span class="meta">
-        {fact.status === "ACTIVE" ? <><BeliefBar fact={fact} /><span><span class="unseen">belief </span>{percent(fact.belief)}</span></> : <span class="badge">{statusWord[fact.status]}</span>}
-        {fact.shared && <span class="badge">shared</span>}
-        {isNew && <span class="new">new</span>}
-        {showsLearned ? <span class="when">learned <time dateTime={fact.createdAt}>{ago(fact.createdAt)}</time></span> : <time class="when" dateTime={fact.updatedAt}>{ago(fact.updatedAt)}</time>}
+        {fact.status === "ACTIVE" ? <><BeliefBar fact={fact} /><span><span class="unseen">{strings.fact.belief}</span>{percent(fact.belief)}</span></> : <span class="badge">{statusWord[fact.status]}</span>}
+        {fact.shared && <span class="badge">{strings.shared}</span>}
+        {isNew && <span class="new">{strings.fact.isNew}</span>}
+        {showsLearned ? <span class="when">{strings.fact.learned}<time dateTime={fact.createdAt}>{ago(fact.createdAt)}</time></span> : <time class="when" dateTime={fact.updatedAt}>{ago(fact.updatedAt)}</time>}
       </span>
     </Row>
   );
@@ -42,7 +43,7 @@ export function PastFactRow({ fact, place, tabIndex, since }: Props & { since: s
       <Triple fact={fact} />
       <span class="meta">
         {change && <span class={change === "learned" ? "new" : "badge"}>{change}</span>}
-        {fact.shared && <span class="badge">shared</span>}
+        {fact.shared && <span class="badge">{strings.shared}</span>}
         {timesOf(fact).map(([word, iso, text]) => <span key={word}>{word} <time dateTime={iso}>{text}</time></span>)}
       </span>
     </Row>

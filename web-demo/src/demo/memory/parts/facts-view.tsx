@@ -8,13 +8,13 @@ import { useLiveList } from "../../common/state/hooks.ts";
 import { factList } from "../state/lists.ts";
 import type { Place } from "../../common/state/place.ts";
 import type { Visits } from "../state/visit.ts";
-import { manyOf } from "../../common/state/words.ts";
 import { FactDetail } from "./fact-detail.tsx";
 import { FactRow, PastFactRow } from "./fact-row.tsx";
 import { FactFilters, FactOrderChoice } from "./filters.tsx";
 import { LazyDialog } from "./lazy-dialog.tsx";
 import { ListView, totalText } from "./list-view.tsx";
 import { Changes, PastBanner } from "./past.tsx";
+import { strings } from "../strings.ts";
 
 /** The server forgets at most this many facts at once. */
 const MOST_SELECTED = 1000;
@@ -24,7 +24,7 @@ function newSince(rows: readonly KnownFact[], lastVisit: string | null): string 
   if (lastVisit === null) return "";
   const known = rows.findIndex((fact) => fact.updatedAt <= lastVisit);
   if (known === 0 || rows.length === 0) return "";
-  return known < 0 ? `, at least ${rows.length.toLocaleString()} new since your last visit` : `, ${known.toLocaleString()} new since your last visit`;
+  return strings.list.newSince(known < 0 ? rows.length : known, known < 0);
 }
 
 /** Ends the marks of what is new. `latest`: when the newest fact changed. */
@@ -34,7 +34,7 @@ function MarkSeen({ visits, latest }: { visits: Visits; latest: string }) {
     // The button goes.
     document.querySelector<HTMLElement>('.memory-page [data-row][tabindex="0"]')?.focus();
   };
-  return <button type="button" class="plain" onClick={mark}>Mark all as seen</button>;
+  return <button type="button" class="plain" onClick={mark}>{strings.list.markSeen}</button>;
 }
 
 /** `all`: how many can be selected. `complete`: these are all facts of the list. */
@@ -46,14 +46,14 @@ function SelectionBar({ facts, onClear, onSelectAll, all, complete }: { facts: r
   const { busy, error, run } = useAction();
   const active = facts.filter((fact) => fact.status === "ACTIVE");
   return (
-    <div class="selection" role="group" aria-label="Selected facts">
-      <b role="status">{facts.length.toLocaleString()} selected</b>
-      {facts.length < all && <button type="button" class="plain" onClick={onSelectAll}>Select {complete ? "all" : "the first"} {all.toLocaleString()}</button>}
-      {active.length > 0 && <button type="button" class="plain" disabled={busy || isOffline} onClick={() => void run(() => steer.retract(active)).then((done) => { if (done) onClear(); })}>Retract</button>}
-      <button type="button" class="plain" disabled={busy || isOffline} onClick={() => setForgetting(true)}>Forget…</button>
-      <button type="button" class="plain" onClick={onClear}>Clear</button>
+    <div class="selection" role="group" aria-label={strings.list.selection}>
+      <b role="status">{strings.list.selected(facts.length)}</b>
+      {facts.length < all && <button type="button" class="plain" onClick={onSelectAll}>{strings.list.select(all, complete)}</button>}
+      {active.length > 0 && <button type="button" class="plain" disabled={busy || isOffline} onClick={() => void run(() => steer.retract(active)).then((done) => { if (done) onClear(); })}>{strings.list.retract}</button>}
+      <button type="button" class="plain" disabled={busy || isOffline} onClick={() => setForgetting(true)}>{strings.forget}</button>
+      <button type="button" class="plain" onClick={onClear}>{strings.list.clear}</button>
       {error && <p class="trouble" role="alert">{error}</p>}
-      {forgetting && <LazyDialog onClose={close} render={({ ForgetDialog }) => <ForgetDialog title={`Forget ${manyOf(facts.length, "fact")}`} target={{ factIds: facts.map((fact) => fact.id) }} onClose={close} onDone={onClear} />} />}
+      {forgetting && <LazyDialog onClose={close} render={({ ForgetDialog }) => <ForgetDialog title={strings.list.forgetFacts(facts.length)} target={{ factIds: facts.map((fact) => fact.id) }} onClose={close} onDone={onClear} />} />}
     </div>
   );
 }
@@ -82,15 +82,15 @@ export function FactsView({ place, visits }: { place: Place; visits: Visits }) {
   const selectable = rows.filter((fact) => mayChange(fact.shared)).slice(0, MOST_SELECTED);
   return (
     <ListView
-      label="Facts" list={list} place={place} render={render} onSelect={isPast || isOffline ? undefined : toggle}
-      empty={filters.changes ? "Nothing has changed." : isPast ? "Nothing was known then." : "Nothing is known yet. Tell Recall something in the chat, or add a fact."}
-      hint={isPast ? "Open a fact to see when it was stated, and what became of it." : "Open a fact to see how the memory knows it, and to put it right."}
+      label={strings.views.facts} list={list} place={place} render={render} onSelect={isPast || isOffline ? undefined : toggle}
+      empty={filters.changes ? strings.list.noChanges : isPast ? strings.list.nothingThen : strings.list.nothing}
+      hint={isPast ? strings.list.hintPast : strings.list.hint}
       head={<>
         {isPast && <PastBanner place={place} filters={filters} />}
         <FactFilters place={place} />
         {selected.size > 0
           ? <SelectionBar facts={[...selected.values()]} all={selectable.length} complete={selectable.length === list.total.value} onClear={() => setSelected(new Map())} onSelectAll={() => setSelected(new Map(selectable.map((fact) => [fact.id, fact])))} />
-          : <div class="total"><span role="status">{filters.changes ? <Changes list={list} filters={filters} /> : <>{totalText(list, "fact")}{rows.length > 0 && (isPast ? ", without those retracted since" : filters.order === "" && newSince(rows, lastVisit))}</>}</span>{!isPast && lastVisit !== null && latest > lastVisit && <MarkSeen visits={visits} latest={latest} />}{!isPast && <FactOrderChoice filters={place.filters} />}</div>}
+          : <div class="total"><span role="status">{filters.changes ? <Changes list={list} filters={filters} /> : <>{totalText(list, "fact")}{rows.length > 0 && (isPast ? strings.list.withoutRetracted : filters.order === "" && newSince(rows, lastVisit))}</>}</span>{!isPast && lastVisit !== null && latest > lastVisit && <MarkSeen visits={visits} latest={latest} />}{!isPast && <FactOrderChoice filters={place.filters} />}</div>}
       </>}
     >
       {place.id && <FactDetail id={place.id} place={place} />}

@@ -9,6 +9,7 @@ import { changeWord, nameOf } from "../../common/state/words.ts";
 import { graphHref } from "../../state/route.ts";
 import { client } from "../state/context.ts";
 import { orderLabel } from "../state/orders.ts";
+import { strings } from "../strings.ts";
 
 const TYPING_PAUSE_MS = 150;
 
@@ -37,7 +38,7 @@ function Search({ place, label }: { place: Place; label: string }) {
     <div class="search">
       <label class="unseen" for={id}>{label}</label>
       <input id={id} type="search" placeholder={label} value={text} autocomplete="off" spellcheck={false} onInput={(event) => setText(event.currentTarget.value)} />
-      <button type="button" class="skip" onClick={focusList}>Skip to the results</button>
+      <button type="button" class="skip" onClick={focusList}>{strings.filters.skip}</button>
     </div>
   );
 }
@@ -48,9 +49,9 @@ function About({ place }: { place: Place }) {
   const { entity } = place.filters;
   const name = useLoaded(entity, async () => (entity ? nameOf(await client.entity(entity)) : ""));
   if (entity) {
-    return <button type="button" class="about" aria-label={`Remove the filter: about ${name.phase === "ready" ? name.value : ""}`} onClick={() => { setText(""); setFilters({ entity: "" }); }}>about {name.phase === "ready" ? name.value : "…"} <span aria-hidden="true">×</span></button>;
+    return <button type="button" class="about" aria-label={strings.filters.removeAbout(name.phase === "ready" ? name.value : "")} onClick={() => { setText(""); setFilters({ entity: "" }); }}>{strings.filters.aboutOne(name.phase === "ready" ? name.value : "…")} <span aria-hidden="true">×</span></button>;
   }
-  return <EntityField label="About" hideLabel text={text} placeholder="About anyone" onText={setText} onChoose={(thing) => setFilters({ entity: thing.id })} />;
+  return <EntityField label={strings.filters.about} hideLabel text={text} placeholder={strings.filters.aboutAnyone} onText={setText} onChoose={(thing) => setFilters({ entity: thing.id })} />;
 }
 
 const PlaceFilters = ({ place, search, children }: { place: Place; search: string; children: ComponentChildren }) => (
@@ -60,18 +61,18 @@ const PlaceFilters = ({ place, search, children }: { place: Place; search: strin
 export function FactFilters({ place }: { place: Place }) {
   const { filters } = place;
   return (
-    <PlaceFilters place={place} search="Search facts">
+    <PlaceFilters place={place} search={strings.filters.searchFacts}>
       {!filters.changes && <AsOf filters={filters} />}
       <About place={place} />
       <RelationChoice filters={filters} />
       <TypeChoice filters={filters} />
       {filters.changes
-        ? !filters.until && <Choice filters={filters} name="status" label="Change" any="Any change" options={statuses.map((s) => [s, changeWord[s]])} />
+        ? !filters.until && <Choice filters={filters} name="status" label={strings.filters.change} any={strings.filters.anyChange} options={statuses.map((s) => [s, changeWord[s]])} />
         : !filters.asOf && <><StatusChoice filters={filters} /><ConfidenceChoice filters={filters} /></>}
       <SourceChoice filters={filters} />
       <SessionChoice filters={filters} />
       <WhoseChoice filters={filters} />
-      {!filters.changes && <a class="clear" href={withFilters(graphHref(), { ...filters, ...withoutList })}>In the graph</a>}
+      {!filters.changes && <a class="clear" href={withFilters(graphHref(), { ...filters, ...withoutList })}>{strings.filters.inGraph}</a>}
       {!filters.asOf && <ChangedDays filters={filters} />}
     </PlaceFilters>
   );
@@ -81,7 +82,7 @@ export function FactFilters({ place }: { place: Place }) {
 export function FactOrderChoice({ filters }: { filters: Filters }) {
   const choose = (value: string) => setFilters({ order: orders.find((order) => order === value) ?? "" });
   return (
-    <label class="sort">sorted by
+    <label class="sort">{strings.filters.sortedBy}
       <select value={filters.order} onChange={(event) => choose(event.currentTarget.value)}>
         <option value="">{orderLabel.LATEST_CHANGE}</option>
         {orders.map((order) => <option key={order} value={order}>{orderLabel[order]}</option>)}
@@ -93,7 +94,7 @@ export function FactOrderChoice({ filters }: { filters: Filters }) {
 export function ThingFilters({ place }: { place: Place }) {
   const { filters } = place;
   return (
-    <PlaceFilters place={place} search="Search names">
+    <PlaceFilters place={place} search={strings.filters.searchNames}>
       <TypeChoice filters={filters} />
       <SessionChoice filters={filters} />
       <WhoseChoice filters={filters} />
@@ -104,9 +105,9 @@ export function ThingFilters({ place }: { place: Place }) {
 export function SessionFilters({ place }: { place: Place }) {
   const { filters } = place;
   return (
-    <PlaceFilters place={place} search="Search titles">
-      <Choice filters={filters} name="pinned" label="Pinned" any="Pinned or not" options={[["yes", "Pinned"], ["no", "Not pinned"]]} />
-      <Choice filters={filters} name="archived" label="Archived" any="Archived or not" options={[["yes", "Archived"], ["no", "Not archived"]]} />
+    <PlaceFilters place={place} search={strings.filters.searchTitles}>
+      <Choice filters={filters} name="pinned" label={strings.filters.pinned} any={strings.filters.pinnedOrNot} options={[["yes", strings.filters.pinned], ["no", strings.filters.notPinned]]} />
+      <Choice filters={filters} name="archived" label={strings.filters.archived} any={strings.filters.archivedOrNot} options={[["yes", strings.filters.archived], ["no", strings.filters.notArchived]]} />
       <WhoseChoice filters={filters} />
     </PlaceFilters>
   );

@@ -3,6 +3,7 @@ import type { JSX } from "preact";
 import { useEffect, useLayoutEffect, useState } from "preact/hooks";
 import { Dialog } from "../../parts/dialog.tsx";
 import { useCode } from "../../parts/use-code.ts";
+import { strings } from "../strings.ts";
 
 type Dialogs = typeof import("../dialogs/index.ts");
 const load = (): Promise<Dialogs> => import("../dialogs/index.ts");
@@ -19,11 +20,11 @@ function Waiting({ failed, onRetry, onClose }: { failed: boolean; onRetry: () =>
   }, []);
   if (!isLate && !failed) return null;
   return (
-    <Dialog title={failed ? "It could not be loaded" : "One moment"} onClose={onClose}>
-      <p role="status">{failed ? "The server cannot be reached." : "Loading…"}</p>
+    <Dialog title={failed ? strings.pane.couldNotLoad : strings.pane.oneMoment} onClose={onClose}>
+      <p role="status">{failed ? strings.pane.unreachable : strings.loading}</p>
       <footer>
-        <button type="button" class="plain" onClick={onClose}>Cancel</button>
-        {failed && <button type="button" class="strong" onClick={onRetry}>Try again</button>}
+        <button type="button" class="plain" onClick={onClose}>{strings.cancel}</button>
+        {failed && <button type="button" class="strong" onClick={onRetry}>{strings.tryAgain}</button>}
       </footer>
     </Dialog>
   );

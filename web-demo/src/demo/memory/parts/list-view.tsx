@@ -6,6 +6,7 @@ import { manyOf } from "../../common/state/words.ts";
 import { isNotKept, NOT_KEPT } from "../../state/offline.ts";
 import { Pane } from "./pane.tsx";
 import { VirtualList, type RenderRow } from "../../common/parts/virtual-list.tsx";
+import { strings } from "../strings.ts";
 
 interface Props<Row extends { id: string }> {
   label: string;
@@ -27,16 +28,14 @@ interface Props<Row extends { id: string }> {
 /** "5,012 facts". Empty while the first page loads. */
 export const totalText = <Row extends { id: string }>(list: LiveList<Row>, noun: string): string => (list.phase.value === "loading" ? "" : manyOf(list.total.value ?? list.rows.value.length, noun));
 
-const REST_NOT_KEPT = "The rest of the list was not shown on this device before. It loads when the line is back.";
-
 /** Why there are no rows, or not all of them. */
 function Notice<Row extends { id: string }>({ list, place, empty }: Pick<Props<Row>, "list" | "place" | "empty">) {
   if (list.phase.value === "failed") {
-    if (isNotKept(list.failure.value)) return <p class="soft none" role="status">{list.rows.value.length > 0 ? REST_NOT_KEPT : NOT_KEPT}</p>;
-    return <p class="trouble none" role="alert">The memory could not be read. <button type="button" onClick={() => void list.refresh()}>Try again</button></p>;
+    if (isNotKept(list.failure.value)) return <p class="soft none" role="status">{list.rows.value.length > 0 ? strings.list.restNotKept : NOT_KEPT}</p>;
+    return <p class="trouble none" role="alert">{strings.list.failed}<button type="button" onClick={() => void list.refresh()}>{strings.tryAgain}</button></p>;
   }
   if (!list.complete || list.rows.value.length > 0) return null;
-  return countFilters(place.filters) > 0 ? <p class="soft none">Nothing matches. <a href={placeHref(unfiltered(place))}>Clear the search and filters</a></p> : <p class="soft none">{empty}</p>;
+  return countFilters(place.filters) > 0 ? <p class="soft none">{strings.list.noMatch}<a href={placeHref(unfiltered(place))}>{strings.list.clearAll}</a></p> : <p class="soft none">{empty}</p>;
 }
 
 export function ListView<Row extends { id: string }>({ label, list, place, head, empty, hint, render, onSelect, children }: Props<Row>) {

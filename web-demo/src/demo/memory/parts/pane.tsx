@@ -7,6 +7,7 @@ import type { Loaded } from "../../common/state/hooks.ts";
 import { mayWrite } from "../../state/viewer.ts";
 import { useMediaQuery } from "../../media-query.ts";
 import { placeHref, type Place } from "../../common/state/place.ts";
+import { strings } from "../strings.ts";
 
 /** The style sheet has the same limit. */
 const NARROW = "(max-width: 860px)";
@@ -34,8 +35,8 @@ export function Pane({ place, hint, children }: { place: Place; hint: string; ch
     return () => removeEventListener("keydown", onKeyDown);
   }, [place]);
   return (
-    <section ref={pane} class="pane" aria-label="Details" tabIndex={0}>
-      {id && <button type="button" class="quiet back-to-list" onClick={close}><Icon name="back" />Back to the list</button>}
+    <section ref={pane} class="pane" aria-label={strings.pane.label} tabIndex={0}>
+      {id && <button type="button" class="quiet back-to-list" onClick={close}><Icon name="back" />{strings.pane.back}</button>}
       {id ? children : <p class="soft hint">{hint}</p>}
     </section>
   );
@@ -43,14 +44,14 @@ export function Pane({ place, hint, children }: { place: Place; hint: string; ch
 
 /** What was loaded, or why it is not there. `gone`: shown for null. */
 export function Story<T>({ loaded, gone, children }: { loaded: Loaded<T | null>; gone: JSX.Element; children: (value: T) => JSX.Element }) {
-  if (loaded.phase === "loading") return <p class="soft" aria-busy="true">Loading…</p>;
-  if (loaded.phase === "failed") return loaded.isNotKept ? <p class="soft" role="status">{loaded.why}</p> : <p class="trouble" role="alert">It could not be loaded.</p>;
+  if (loaded.phase === "loading") return <p class="soft" aria-busy="true">{strings.loading}</p>;
+  if (loaded.phase === "failed") return loaded.isNotKept ? <p class="soft" role="status">{loaded.why}</p> : <p class="trouble" role="alert">{strings.pane.failed}</p>;
   return loaded.value === null ? gone : children(loaded.value);
 }
 
 /** Why there are no actions. */
 export const Unchangeable = ({ shared }: { shared: boolean }) =>
-  <p class="soft">{mayWrite(shared) ? "It can be changed when the line is back." : "Shared memory. Only administrators can change it."}</p>;
+  <p class="soft">{mayWrite(shared) ? strings.whenBack : strings.pane.onlyAdministrators}</p>;
 
 /** Shown for what was forgotten. Takes the focus if the button that had it is gone, too. */
 export function Gone({ title, text }: { title: string; text: string }) {

@@ -9,8 +9,10 @@ import { countUnchanged } from "../state/lists.ts";
 import type { LiveList } from "../../common/state/live-list.ts";
 import { endOf, isBy } from "../../common/state/day.ts";
 import { placeHref, present, setFilters, type Filters, type Place } from "../../common/state/place.ts";
-import { manyOf } from "../../common/state/words.ts";
 import { changeOf, factChanges } from "../state/past.ts";
+import { strings } from "../strings.ts";
+
+const words = strings.past;
 
 /** Such as "31 Mar 2024". */
 const nameOfDay = (asOf: string) => date(endOf(asOf).toISOString());
@@ -22,15 +24,15 @@ export function PastBanner({ place, filters }: { place: Place; filters: Filters 
   useEffect(() => () => void setTimeout(() => { if (document.activeElement === document.body) document.getElementById("main")?.focus(); }), []);
   const { asOf, changes, until } = filters;
   return (
-    <div class="past" role="group" aria-label="The past">
+    <div class="past" role="group" aria-label={words.label}>
       <p role="status">
         {changes
-          ? <><b>What changed</b> from the end of {nameOfDay(asOf)} until {until ? `the end of ${nameOfDay(until)}` : "now"}.</>
-          : <><b>The memory of {nameOfDay(asOf)}</b>, at the end of the day.</>} You can change only the memory of today.
+          ? <><b>{words.changed}</b>{words.period(nameOfDay(asOf), until ? nameOfDay(until) : null)}</>
+          : <><b>{words.memory(nameOfDay(asOf))}</b>{words.atItsEnd}</>}{words.onlyToday}
       </p>
-      <label><input type="checkbox" role="switch" checked={place.filters.changes !== ""} onChange={(event) => setFilters({ changes: event.currentTarget.checked ? "yes" : "", until: "", status: "" })} />What changed since</label>
+      <label><input type="checkbox" role="switch" checked={place.filters.changes !== ""} onChange={(event) => setFilters({ changes: event.currentTarget.checked ? "yes" : "", until: "", status: "" })} />{words.changedSince}</label>
       {place.filters.changes && <ComparedDays filters={place.filters} />}
-      <a class="plain" href={todayHref(place)}>Back to today</a>
+      <a class="plain" href={todayHref(place)}>{words.backToToday}</a>
     </div>
   );
 }
@@ -39,7 +41,7 @@ export function PastBanner({ place, filters }: { place: Place; filters: Filters 
 function Unchanged({ filters }: { filters: Filters }) {
   const { reader } = useMemoryPage();
   const same = useLoaded(JSON.stringify([filters, reader.value]), () => countUnchanged(filters, reader.value));
-  return same.phase === "ready" ? <>; {same.value.toLocaleString()} {same.value === 1 ? "is" : "are"} the same</> : null;
+  return same.phase === "ready" ? <>{words.unchanged(same.value)}</> : null;
 }
 
 /** "2 learned, 1 ended; 40 are the same". Only the number of all changes, as long as not all of them are loaded. */
@@ -49,7 +51,7 @@ export function Changes({ list, filters }: { list: LiveList<KnownFact>; filters:
   const counts = factChanges.map((kind) => [kinds.filter((one) => one === kind).length, kind] as const).filter(([count]) => count > 0);
   return (
     <>
-      {!list.complete ? manyOf(list.total.value ?? kinds.length, "change") : counts.map(([count, kind]) => `${count.toLocaleString()} ${kind}`).join(", ") || "no changes"}
+      {!list.complete ? words.changes(list.total.value ?? kinds.length) : counts.map(([count, kind]) => words.changesOfKind(count, kind)).join(", ") || words.noChanges}
       {!filters.until && <Unchanged filters={filters} />}
     </>
   );
@@ -60,15 +62,18 @@ export function PastVerdict({ fact, wasStated, place }: { fact: KnownFact; wasSt
   const { statedAt, endStatedAt, status } = fact;
   const { asOf } = place.filters;
   const began = statedAt !== null && isBy(statedAt, asOf);
+  const [itWas, again, afterDay] = words.statedAgain;
+  const [onDay, notKnown, statedLater] = words.notKnown;
+  const [isPast, seeToday, toChange] = words.isPast;
   return (
     <div class="verdict">
       <p>
-        {began ? <>On {nameOfDay(asOf)} it <b>{isBy(endStatedAt, asOf) ? "had ended" : "held"}</b>, stated {day(statedAt)}.</>
-          : wasStated ? <>It was <b>stated again</b> after {nameOfDay(asOf)}. Whether it held on that day is not known.</>
-          : <>On {nameOfDay(asOf)} it was <b>not known</b>{statedAt && `; it was stated ${day(statedAt)}`}.</>}
-        {" "}{status === "ACTIVE" ? "Today it holds." : `It ${status === "ENDED" ? "had ended by" : "was retracted"} ${day(endStatedAt ?? fact.updatedAt)}.`}
+        {began ? <>{words.wasOn(nameOfDay(asOf))}<b>{isBy(endStatedAt, asOf) ? words.hadEnded : words.held}</b>{words.stated(day(statedAt))}</>
+          : wasStated ? <>{itWas}<b>{again}</b>{afterDay(nameOfDay(asOf))}</>
+          : <>{onDay(nameOfDay(asOf))}<b>{notKnown}</b>{statedLater(statedAt && day(statedAt))}</>}
+        {" "}{status === "ACTIVE" ? words.holdsToday : status === "ENDED" ? words.endedBy(day(endStatedAt ?? fact.updatedAt)) : words.retractedOn(day(endStatedAt ?? fact.updatedAt))}
       </p>
-      <p class="soft">This is the past. <a href={todayHref(place)}>See the fact of today</a>, with its belief, to change it.</p>
+      <p class="soft">{isPast}<a href={todayHref(place)}>{seeToday}</a>{toChange}</p>
     </div>
   );
 }

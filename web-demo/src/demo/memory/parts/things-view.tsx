@@ -4,10 +4,11 @@ import type { Thing } from "../generated/operations.ts";
 import { useLiveList } from "../../common/state/hooks.ts";
 import { thingList } from "../state/lists.ts";
 import type { Place } from "../../common/state/place.ts";
-import { lower, manyOf, nameOf, typeWord } from "../../common/state/words.ts";
+import { lower, nameOf, typeWord } from "../../common/state/words.ts";
 import { ThingFilters } from "./filters.tsx";
 import { ListView, Row, totalText } from "./list-view.tsx";
 import { ThingDetail } from "./thing-detail.tsx";
+import { strings } from "../strings.ts";
 
 export function ThingsView({ place }: { place: Place }) {
   const { list } = useLiveList(place.filters, thingList);
@@ -16,16 +17,16 @@ export function ThingsView({ place }: { place: Place }) {
       <span class="name" data-type={lower(thing.type)}>{nameOf(thing)}</span>
       <span class="meta">
         <span class="type" data-type={lower(thing.type)}>{typeWord[thing.type]}</span>
-        {thing.shared && <span class="badge">shared</span>}
-        <span>{manyOf(thing.mentionCount, "mention")}</span>
-        {thing.aliases.length > 0 && <span class="aliases">also {thing.aliases.join(", ")}</span>}
+        {thing.shared && <span class="badge">{strings.shared}</span>}
+        <span>{strings.thing.mentions(thing.mentionCount)}</span>
+        {thing.aliases.length > 0 && <span class="aliases">{strings.thing.aliases(thing.aliases.join(", "))}</span>}
       </span>
     </Row>
   ), [place]);
   return (
     <ListView
-      label="People and things" list={list} place={place} render={render} empty="Nobody and nothing is known by name yet." hint="Open a name to see what is known about it."
-      head={<><ThingFilters place={place} /><p class="total" role="status">{totalText(list, "name")}{list.rows.value.length > 0 && ", most mentioned first"}</p></>}
+      label={strings.views.things} list={list} place={place} render={render} empty={strings.thing.none} hint={strings.thing.hint}
+      head={<><ThingFilters place={place} /><p class="total" role="status">{totalText(list, "name")}{list.rows.value.length > 0 && strings.thing.order}</p></>}
     >
       {place.id && <ThingDetail id={place.id} />}
     </ListView>

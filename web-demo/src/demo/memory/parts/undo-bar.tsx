@@ -5,6 +5,7 @@ import { LONGEST_WAIT_MS, undoError } from "../../state/forget-undo.ts";
 import { knownAt } from "../../state/offline.ts";
 import { useMemoryPage } from "../state/context.ts";
 import type { Undoable } from "../state/undo.ts";
+import { strings } from "../strings.ts";
 
 function Item({ item }: { item: Undoable }) {
   const { undo } = useMemoryPage();
@@ -32,7 +33,7 @@ function Item({ item }: { item: Undoable }) {
       <span>{state.error ?? item.text}</span>
       {item.label && !state.error && <button type="button" class="undo" disabled={state.busy || knownAt.value !== null} onClick={() => void takeBack()}>{item.label}</button>}
       {item.link && <a class="undo" href={item.link.href}>{item.link.label}</a>}
-      <button type="button" class="icon-button" aria-label="Dismiss" onClick={() => undo.remove(item.key)}><Icon name="close" /></button>
+      <button type="button" class="icon-button" aria-label={strings.undo.dismiss} onClick={() => undo.remove(item.key)}><Icon name="close" /></button>
     </li>
   );
 }
@@ -51,5 +52,5 @@ export function UndoBar() {
     }
   }, [items]);
   const onFocusOut = ({ relatedTarget }: FocusEvent) => { hadFocus.current = relatedTarget === null; };
-  return <ul onFocusIn={() => { hadFocus.current = true; }} onFocusOut={onFocusOut} class="undo-bar" role="list" aria-live="polite" aria-label="What you did">{items.map((item) => <Item key={item.key} item={item} />)}</ul>;
+  return <ul onFocusIn={() => { hadFocus.current = true; }} onFocusOut={onFocusOut} class="undo-bar" role="list" aria-live="polite" aria-label={strings.undo.label}>{items.map((item) => <Item key={item.key} item={item} />)}</ul>;
 }

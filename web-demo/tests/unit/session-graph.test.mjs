@@ -26,17 +26,21 @@ function news() {
   return { nodes, edges };
 }
 
-/** Returns the number of drawn steps until the graph rests. `drawMs`: how long each drawing takes. */
-async function stepsDrawn(drawMs, until) {
-  let steps = 0;
-  let settled = 0;
-  const layout = createLayout(() => { steps += 1; now += drawMs; }, () => { settled += 1; });
-  const graph = news();
-  layout.show(graph, true);
-  for (let turn = 0; turn < 2000 && !until({ steps, settled }); turn += 1) await new Promise((resolve) => setImmediate(resolve));
-  layout.stop();
-  return { steps, settled, graph, layout };
+/** Returns a function that draws news until `until`, and returns how many steps were drawn, and how often the graph settled unseen. `drawMs`: how long it takes to draw a step. */
+function drawings(drawMs) {
+  let steps;
+  let settled;
+  const layout = createLayout(() => { steps += 1; now += drawMs(steps); }, () => { settled += 1; });
+  return async (until) => {
+    [steps, settled] = [0, 0];
+    const graph = news();
+    layout.show(graph, true);
+    for (let turn = 0; turn < 2000 && !until({ steps, settled }); turn += 1) await new Promise((resolve) => setImmediate(resolve));
+    layout.stop();
+    return { steps, settled, graph };
+  };
 }
+const stepsDrawn = (drawMs, until) => drawings(() => drawMs)(until);
 
 test("news moves into place step by step", async () => {
   const { steps, settled } = await stepsDrawn(4, ({ steps }) => steps >= 60);
@@ -50,4 +54,22 @@ test("on a slow device, the graph is drawn at its end instead of at each step", 
   assert.equal(settled, 1);
   const gap = Math.hypot(graph.nodes[0].x - graph.nodes[1].x, graph.nodes[0].y - graph.nodes[1].y);
   assert.ok(gap > 50, `the layout has ended: ${gap} between two things`);
+});
+
+test("one slow frame does not end the animation", async () => {
+  for (const slow of [2, 10]) {
+    const { steps, settled } = await drawings((step) => (step === slow ? 60 : 4))(({ steps, settled }) => steps >= 60 || settled > 0);
+    assert.ok(steps >= 60, `${steps} steps with a slow one at ${slow}`);
+  }
+});
+
+test("after a slow run and a pause, the next run is drawn step by step", async () => {
+  let drawMs = 60;
+  const draw = drawings(() => drawMs);
+  assert.equal((await draw(({ settled }) => settled > 0)).settled, 1);
+  now += 60_000;
+  drawMs = 4;
+  const { steps, settled } = await draw(({ steps, settled }) => steps >= 60 || settled > 0);
+  assert.ok(steps >= 60, `${steps} steps`);
+  assert.equal(settled, 0);
 });

@@ -164,8 +164,11 @@ export function createLayout(onTick: () => void, onSettled: () => void): Layout 
     }
     stop();
     simulation.alpha(Math.max(simulation.alpha(), alpha));
-    if (isAnimated) simulation.restart();
-    else settle(STEPS_TO_REST);
+    if (!isAnimated) return settle(STEPS_TO_REST);
+    // The time before a run is no frame of it, and the device may be faster now.
+    slowFrames = 0;
+    lastStep = performance.now();
+    simulation.restart();
   };
   const setAspect = (aspect: number) => {
     const bias = Math.min(2, Math.max(0.5, aspect));

@@ -6,5 +6,7 @@
     root.dataset.theme = localStorage.getItem("recall.theme");
     needsLogin = localStorage.getItem("recall.login") !== null;
   } catch {}
-  root.dataset.early = needsLogin ? "login" : /^(#\/?|#\/s\/.*)?$/.test(location.hash) ? "chat" : "place";
+  // As state/route.ts reads it. What is no place is the chat.
+  const isPlace = /^#\/((memory|graph)(\?|\/|$)|(settings|d)(\/|$)|[ct]\/[^/])/.test(location.hash);
+  root.dataset.early = needsLogin ? "login" : isPlace ? "place" : /^#\/e\/[^/]/.test(location.hash) ? "entity" : "chat";
 }

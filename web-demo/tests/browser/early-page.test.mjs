@@ -89,11 +89,54 @@ test("other places begin with the header alone", async () => {
     const { page } = tab;
     await waitForElement(page.getByRole("link", { name: "Memory" }), "the header");
     assert.equal(await field(tab).count(), 0);
+    assert.equal(await page.locator("[aria-current]").count(), 0, "no place is marked as the current one");
     const header = () => page.locator("header").evaluate((node) => JSON.stringify([node, ...node.querySelectorAll(".brand, .places a")].map((part) => part.getBoundingClientRect())));
     const early = await header();
     tab.load();
     await page.locator(".shell:not(.early)").waitFor();
     assert.equal(await header(), early, "the header does not move");
+    await tab.context.close();
+  }
+});
+
+test("the early page shows what the application draws at each address", async () => {
+  /** The parts that are seen, and the place that has the color of the current one. */
+  const seen = ({ page }) => page.evaluate(() => {
+    const isSeen = (selector) => document.querySelector(`.shell ${selector}`)?.checkVisibility({ visibilityProperty: true }) === true;
+    const chat = document.querySelector(".places a");
+    return [...["nav", ".composer", ".memory"].filter(isSeen), ...(getComputedStyle(chat).color === getComputedStyle(chat.nextElementSibling).color ? [] : ["in the chat"])].join(", ");
+  });
+  const CHAT = "nav, .composer, .memory, in the chat";
+  const expected = {
+    "": CHAT, "#/": CHAT, "#/s/none": CHAT, "#/nothing": CHAT, "#/settingsx": CHAT, "#/c": CHAT, "#/e/none": "nav, .memory, in the chat",
+    "#/settings": "", "#/settings/tokens": "", "#/memory/facts/none": "", "#/graph?type=PERSON": "", "#/d": "", "#/d/none": "", "#/t/none": "", "#/c/none": "",
+  };
+  for (const [at, parts] of Object.entries(expected)) {
+    // The server never says who the user is, so the page stays as it is drawn first.
+    const tab = await openEarly(at, {}, ({ page }) => page.route("**/auth/session", () => {}));
+    const { page } = tab;
+    await page.locator("header").waitFor();
+    assert.equal(await seen(tab), parts, `early, ${at}`);
+    if (parts !== "") {
+      tab.load();
+      await page.locator(".shell:not(.early)").waitFor();
+      assert.equal(await seen(tab), parts, `drawn, ${at}`);
+    }
+    await tab.context.close();
+  }
+});
+
+test("a link of the header keeps the focus when the application takes over", async () => {
+  for (const [at, name] of [["", "Memory"], ["", "Chat"], ["", "Settings"], ["#/graph", "Documents"]]) {
+    const tab = await openEarly(at);
+    const { page } = tab;
+    const isFocused = () => page.getByRole("link", { name, exact: true }).evaluate((link) => link === document.activeElement && !link.closest(".early"));
+    await page.getByRole("link", { name, exact: true }).focus();
+    tab.load();
+    await page.locator(".shell:not(.early)").waitFor();
+    assert.equal(await isFocused(), true, `${name} in "${at}"`);
+    if (at === "") await waitForPhase(tab, "live");
+    assert.equal(await isFocused(), true, `${name} in "${at}", after the start`);
     await tab.context.close();
   }
 });
@@ -109,12 +152,14 @@ test("where a login is needed, nothing is shown before the login page", async ()
   tab.load();
   await waitForElement(page.locator(".login-page"), "the login page");
 
-  const isShown = () => page.locator(".shell").evaluate((node) => node.checkVisibility({ visibilityProperty: true }));
+  const isShown = () => page.locator(".shell").evaluate((node) => [...node.children].some((part) => part.textContent !== "" && part.checkVisibility({ visibilityProperty: true })));
   let release;
   answer = new Promise((resolve) => { release = resolve; });
   await page.reload({ waitUntil: "commit" });
   await page.locator(".shell:not(.early)").waitFor({ state: "attached" });
   assert.equal(await isShown(), false, "the page waits for the server");
+  await waitForElement(page.getByRole("status").filter({ hasText: "Waiting for the server" }).locator("p"), "the words about the wait");
+  assert.equal(await page.locator("header").isVisible(), false);
   release();
   await waitForElement(page.locator(".login-page"), "the login page");
 

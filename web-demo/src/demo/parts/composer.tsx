@@ -2,6 +2,7 @@
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { awaited, connection, memory, wantedMessage, writtenTo } from "../state/current-session.ts";
 import { adoptEarlyDraft, draftOf, setDraft } from "../state/drafts.ts";
+import { isFocusKept } from "../state/early-page.ts";
 import { early, send } from "../state/outgoing.ts";
 import { sessions } from "../state/session-list.ts";
 import { mayWrite } from "../state/viewer.ts";
@@ -42,7 +43,7 @@ export function Composer() {
   useLayoutEffect(() => { if (id) adoptEarlyDraft(id); }, [id]);
   useEffect(() => {
     // A message to show gets the focus itself.
-    if (wantedMessage.value === null) focusMessageField();
+    if (wantedMessage.value === null && !isFocusKept()) focusMessageField();
     const focusField = (event: KeyboardEvent) => {
       const typing = event.target instanceof HTMLElement && event.target.closest("input, textarea, [contenteditable]");
       if (event.key !== "/" || typing || event.ctrlKey || event.metaKey || event.altKey) return;

@@ -1,8 +1,20 @@
-// The page that index.html shows until the script has loaded: the empty chat, or the header alone in other places. theme.js chooses by `data-early`.
+// The page that index.html shows until the script has loaded: the empty chat, an entity without the message field, or the header alone in other places.
+// theme.js chooses by `data-early`.
 // If this browser saw the login page last, nothing is shown until the server has told who the user is.
 import { draftOf, setDraft } from "./drafts.ts";
 
 const LOGIN_KEY = "recall.login";
+
+/** The link of the header that keeps the focus it had in the early page. */
+let focusedLink: HTMLElement | null = null;
+/** Whether the user has moved to a link before the script ran and is still there. The message field then takes no focus. */
+export const isFocusKept = (): boolean => focusedLink !== null;
+
+function focusLink(link: HTMLElement) {
+  focusedLink = link;
+  link.focus();
+  link.addEventListener("blur", () => { focusedLink = null; }, { once: true });
+}
 
 /** Removes the early page, and keeps what was typed as a draft. Returns a function that gives the focus back after the application was drawn. */
 export function takeOverEarlyPage(root: HTMLElement): () => void {
@@ -10,8 +22,12 @@ export function takeOverEarlyPage(root: HTMLElement): () => void {
   const typed = field?.value ?? "";
   if (typed) setDraft(null, [draftOf(null), typed].filter(Boolean).join("\n"));
   const had = field && document.activeElement === field ? { fromEnd: [field.selectionStart - typed.length, field.selectionEnd - typed.length] as const } : null;
+  const link = document.activeElement?.closest<HTMLAnchorElement>(".early a") ?? null;
   root.replaceChildren();
   return () => {
+    // Two links lead to the start.
+    const sameLink = link && [...root.querySelectorAll<HTMLAnchorElement>("header a")].find((one) => one.href === link.href && one.textContent === link.textContent);
+    if (sameLink) return focusLink(sameLink);
     const next = had && root.querySelector<HTMLTextAreaElement>(".composer textarea");
     if (!next) return;
     next.focus();

@@ -12,6 +12,13 @@ async function hashOf(parts: readonly string[]): Promise<string> {
 /** The style sheet that the page begins with. In the page itself, it needs no request before the first paint, and the page still fits into the first packets of a connection. */
 const STYLES = /<link rel="stylesheet" crossorigin href="\/([^"]+)">/;
 
+/** `String.replace` that fails if `from` is not in the page. */
+function replaceInPage(page: string, from: string | RegExp, to: (match: string, group: string) => string): string {
+  const changed = page.replace(from, to);
+  if (changed === page) throw new Error(`index.html does not contain ${from}.`);
+  return changed;
+}
+
 export const precache: Plugin = {
   name: "precache",
   apply: "build",
@@ -23,7 +30,7 @@ export const precache: Plugin = {
       if (page?.type !== "asset") throw new Error("The build has no index.html.");
       // An asset has a hash in its name, so the page gets the script of its own version.
       const theme = this.getFileName(this.emitFile({ type: "asset", name: "theme.js", source: await this.fs.readFile(THEME, { encoding: "utf8" }) }));
-      page.source = String(page.source).replace(THEME, theme).replace(STYLES, (_link, name: string) => {
+      page.source = replaceInPage(replaceInPage(String(page.source), THEME, () => theme), STYLES, (_link, name) => {
         const styles = bundle[name];
         const chunks = Object.values(bundle).filter((file) => file.type === "chunk");
         const entry = chunks.find(({ isEntry }) => isEntry);

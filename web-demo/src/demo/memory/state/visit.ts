@@ -19,12 +19,18 @@ export function continueVisit(before: Visit | null, now: Date): Visit {
   return { since: isNew ? before.seenAt : (before?.since ?? null), seenAt: now.toISOString() };
 }
 
+/** The visit that `text` stores. The version before stored the time of the last opening alone. null: it stores something else. */
+export function parseVisit(text: string): Visit | null {
+  if (/^\d{4}-/.test(text)) return { since: null, seenAt: text };
+  const stored: unknown = JSON.parse(text);
+  if (typeof stored !== "object" || stored === null || !("since" in stored) || !("seenAt" in stored)) return null;
+  const { since, seenAt } = stored;
+  return typeof seenAt === "string" && (since === null || typeof since === "string") ? { since, seenAt } : null;
+}
+
 function read(): Visit | null {
   try {
-    const stored: unknown = JSON.parse(localStorage.getItem(KEY) ?? "null");
-    if (typeof stored !== "object" || stored === null || !("since" in stored) || !("seenAt" in stored)) return null;
-    const { since, seenAt } = stored;
-    return typeof seenAt === "string" && (since === null || typeof since === "string") ? { since, seenAt } : null;
+    return parseVisit(localStorage.getItem(KEY) ?? "null");
   } catch {
     // Storage is forbidden, or contains something else.
     return null;

@@ -63,7 +63,7 @@ export const strings = {
     notKept: "This session is not on this device",
     notKeptWhy: "It loads when the line is back. This browser keeps the sessions that you opened last.",
     isShared: "This session is shared: all users except visitors can read it. Answers here do not use your own memory.",
-    paused: (where: string) => `Remembering is paused in ${where}. What you write is stored, but nothing is learned from it.`,
+    paused: (where: "all" | "this") => `Remembering is paused in ${where === "all" ? "all sessions" : "this session"}. What you write is stored, but nothing is learned from it.`,
     isArchived: "This session is archived.",
     resume: "Resume",
     unarchive: "Unarchive",
@@ -127,12 +127,15 @@ export const strings = {
     saidIn: "Said in",
     title: "Title",
     facts: (facts: number) => (facts > 0 ? `${count(facts, "fact")}, ` : ""),
+    isArchived: "archived",
+    isPaused: "paused",
     sure: "Delete?",
     actions: (title: string) => `Actions for ${title}`,
     rename: "Rename", pin: "Pin", unpin: "Unpin", archive: "Archive", unarchive: "Unarchive", pause: "Pause remembering", resume: "Resume remembering", delete: "Delete…",
   },
 
   composer: {
+    noun: "message",
     label: "Message",
     hint: "Tell something, or ask",
     hintCut: "The line is cut, sending still works",
@@ -232,6 +235,7 @@ export const strings = {
   },
 
   entity: {
+    noun: "entity",
     back: "Back to the conversation",
     title: "Entity",
     missing: "There is no such entity",

@@ -3,6 +3,7 @@ import { count } from "../state/format.ts";
 
 export const strings = {
   pageTitle: "Documents – Recall",
+  nouns: { comparison: "comparison", topic: "topic", document: "document" },
   views: { comparison: "Comparison", topic: "Topic", document: "Document", library: "Documents" },
   shared: "shared",
   tryAgain: "Try again",
@@ -29,6 +30,7 @@ export const strings = {
   },
 
   ask: {
+    noun: "question",
     one: "Ask about this document",
     all: "Ask your documents",
     allHint: "Ask all your documents",

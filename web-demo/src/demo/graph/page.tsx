@@ -23,8 +23,9 @@ export function GraphPage({ rest }: { rest: string }) {
   const [stage, setStage] = useState<GraphStage | null>(null);
   useFocusAfterMove(store.centre.value?.id, listed);
   useEffect(() => {
+    const before = document.title;
     document.title = strings.pageTitle;
-    return () => { document.title = "Recall"; };
+    return () => { document.title = before; };
   }, []);
   const busy = store.phase.value === "loading" && !waitsForServer;
   return (

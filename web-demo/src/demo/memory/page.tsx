@@ -72,8 +72,9 @@ export function MemoryPage({ rest }: { rest: string }) {
   const isOffline = knownAt.value !== null;
   useEffect(() => visits.follow(), [visits]);
   useEffect(() => {
+    const before = document.title;
     document.title = strings.pageTitle;
-    return () => { document.title = "Recall"; };
+    return () => { document.title = before; };
   }, []);
   useEffect(() => {
     // What is shown stays when the line is lost. It is read again when the line is back.

@@ -78,7 +78,7 @@ export function Composer() {
       <SessionNotice />
       {early.value.length > 0 && <p class="soft" role="status">{words.sentLater}</p>}
       {known && known.messages.size > 0 && <Hints />}
-      {isTooLong && <TooLong id="too-long" noun="message" most={MOST_CHARACTERS} length={length} advice={words.shorten} />}
+      {isTooLong && <TooLong id="too-long" noun={words.noun} most={MOST_CHARACTERS} length={length} advice={words.shorten} />}
     </div>
     <form class="composer" onSubmit={(event) => { event.preventDefault(); submit(); }}>
       <div class="field">

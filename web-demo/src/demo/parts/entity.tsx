@@ -41,7 +41,7 @@ export function EntityView({ id }: { id: string }) {
   }, [id, version, isOffline]);
 
   const back = <a class="quiet back" href={sessionId.value ? sessionHref(sessionId.value) : "#/"}><Icon name="back" />{strings.entity.back}</a>;
-  if (entity === null) return <div class="page" aria-busy={!error}>{back}{error ? <Unopened what="entity" why={error} /> : <h1 class="unseen">{strings.entity.title}</h1>}</div>;
+  if (entity === null) return <div class="page" aria-busy={!error}>{back}{error ? <Unopened what={strings.entity.noun} why={error} /> : <h1 class="unseen">{strings.entity.title}</h1>}</div>;
   if (entity === "missing") return <div class="page">{back}<h1>{strings.entity.missing}</h1><p class="soft">{strings.entity.missingWhy}</p></div>;
   // Convert facts of other sessions for display without adding them to this session.
   const facts = [...entity.facts.nodes, ...entity.notes.nodes].filter((f) => f.status !== "RETRACTED").map((row) => known.facts.get(row.id) ?? known.toFact(row));

@@ -19,7 +19,7 @@ function StateNotice({ session }: { session: SessionItem }) {
   const pause = pauseOf(session);
   if (!pause && !session.archived) return null;
   const { id } = session;
-  const end = () => (pause === "all sessions" ? pauseAll(false) : changeSession(id, pause ? { paused: false } : { archived: false }));
+  const end = () => (pause === "all" ? pauseAll(false) : changeSession(id, pause ? { paused: false } : { archived: false }));
   return (
     <p class="session-notice" role="status">
       <span>{pause ? strings.session.paused(pause) : strings.session.isArchived}</span>

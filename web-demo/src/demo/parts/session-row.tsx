@@ -51,7 +51,7 @@ export function SessionRow({ session, onChoose }: Props) {
         <a href={sessionHref(id)} aria-current={on ? "page" : undefined} onClick={onChoose}>
           <span>{title}</span>
           <small>
-            {Object.entries({ shared, archived, paused }).map(([word, isSet]) => isSet && <i key={word} class="badge">{word}</i>)}
+            {([[strings.shared, shared], [strings.sessions.isArchived, archived], [strings.sessions.isPaused, paused]] as const).map(([word, isSet]) => isSet && <i key={word} class="badge">{word}</i>)}
             {strings.sessions.facts(facts)}{ago(lastSaid(session))}
           </small>
         </a>

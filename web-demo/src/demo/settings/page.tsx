@@ -37,8 +37,9 @@ export function SettingsPage({ section }: { section: string }) {
   const shown = sections.filter(([path]) => isAdministrator || !forAdministrators.has(path));
   const [open, title, Content] = shown.find(([path]) => path === section) ?? first;
   useEffect(() => {
+    const before = document.title;
     document.title = strings.pageTitle;
-    return () => { document.title = "Recall"; };
+    return () => { document.title = before; };
   }, []);
   return (
     <main id="main" class="place-page settings" tabIndex={-1}>

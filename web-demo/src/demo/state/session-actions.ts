@@ -51,9 +51,9 @@ export async function pauseAll(paused: boolean): Promise<void> {
   await refreshSessions();
 }
 
-/** Where remembering is paused for a session: pausing it everywhere does not concern shared memory. */
-export const pauseOf = ({ shared, paused }: Pick<SessionItem, "shared" | "paused">): string | null =>
-  !shared && start.value?.viewer.paused ? "all sessions" : paused ? "this session" : null;
+/** Where remembering is paused for a session: in all sessions, or in this one. Pausing it everywhere does not concern shared memory. */
+export const pauseOf = ({ shared, paused }: Pick<SessionItem, "shared" | "paused">): "all" | "this" | null =>
+  !shared && start.value?.viewer.paused ? "all" : paused ? "this" : null;
 
 /** Shows the error of an action that has no place of its own for it. */
 export const reportingProblems = (work: Promise<unknown> | null): Promise<unknown> => Promise.resolve(work).catch(reportProblem);

@@ -28,7 +28,7 @@ export function QuestionField({ id, label, placeholder, value, onChange, childre
         />
         {children}
       </div>
-      {tooLong && <TooLong id={id} noun="question" most={MOST_CHARACTERS} length={lengthOf(value.trim(), MOST_CHARACTERS)} advice={strings.ask.shorten} />}
+      {tooLong && <TooLong id={id} noun={strings.ask.noun} most={MOST_CHARACTERS} length={lengthOf(value.trim(), MOST_CHARACTERS)} advice={strings.ask.shorten} />}
     </>
   );
 }

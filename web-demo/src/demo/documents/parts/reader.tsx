@@ -176,7 +176,7 @@ export function Reader({ id, chunk }: { id: string; chunk: string | null }) {
 
   const back = <a class="quiet back" href={documentsHref}><Icon name="back" />{strings.allDocuments}</a>;
   if (missing) return <div class="column">{back}<h1>{strings.reader.missing}</h1><p class="soft">{strings.deletedOrOther}</p></div>;
-  if (!row || !versions) return <div class="column reading" aria-busy={!error}>{back}{error && <Unopened what="document" why={error} />}</div>;
+  if (!row || !versions) return <div class="column reading" aria-busy={!error}>{back}{error && <Unopened what={strings.nouns.document} why={error} />}</div>;
   return (
     <div class="column reading">
       {back}

@@ -118,7 +118,7 @@ export function Report({ id }: { id: string }) {
 
   const back = <a class="quiet back" href={documentsHref}><Icon name="back" />{strings.allDocuments}</a>;
   if (missing) return <div class="column">{back}<h1>{strings.report.missing}</h1><p class="soft">{strings.deletedOrOther}</p></div>;
-  if (!report) return <div class="column" aria-busy={!error}>{back}{error && <Unopened what="comparison" why={error} />}</div>;
+  if (!report) return <div class="column" aria-busy={!error}>{back}{error && <Unopened what={strings.nouns.comparison} why={error} />}</div>;
   const names = namesOf(report.documents);
   // Points found later would move those that the user reads, so they are shown when all are found.
   const hasPoints = GROUPS.some(({ pointsOf }) => pointsOf(report).length > 0);

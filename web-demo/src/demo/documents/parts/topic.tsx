@@ -69,7 +69,7 @@ export function TopicView({ id }: { id: string }) {
     <div class="column" aria-busy={!topic && !missing && !error}>
       <a class="quiet back" href={documentsHref}><Icon name="back" />{strings.allDocuments}</a>
       {missing && <><h1>{strings.topic.missing}</h1><p class="soft">{strings.topic.missingWhy}</p></>}
-      {error && (topic ? <p class="trouble" role="alert">{error}</p> : <Unopened what="topic" why={error} />)}
+      {error && (topic ? <p class="trouble" role="alert">{error}</p> : <Unopened what={strings.nouns.topic} why={error} />)}
       {topic && <Content topic={topic} onMore={() => void show(topic)} />}
     </div>
   );

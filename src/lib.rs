@@ -6,6 +6,7 @@
 // `println!` panics when standard output is closed. Commands print through `app::output` instead.
 #![cfg_attr(not(test), warn(clippy::print_stdout, clippy::print_stderr))]
 
+mod allocator;
 pub mod app;
 pub mod config;
 pub mod http_client;

@@ -208,6 +208,7 @@ impl Settings {
 /// # Errors
 /// The error that ended the command; [`describe_error`] gives its text for people.
 pub fn run() -> anyhow::Result<()> {
+    crate::allocator::limit_arenas();
     let cli = Cli::parse();
     match cli.command.unwrap_or(Command::Serve) {
         Command::Schema { events, settings } => {

@@ -2,7 +2,7 @@
 
 use std::{path::Path, sync::atomic::AtomicU32};
 
-use rusqlite::{Connection, OpenFlags, Params, config::DbConfig};
+use rusqlite::{Connection, OpenFlags, Params, config::DbConfig, functions::FunctionFlags};
 
 use super::{
     SqliteConfig,
@@ -34,15 +34,15 @@ impl Opener {
 
     /// Opens a connection that may write.
     pub(super) fn writer(&self) -> Result<Db, Failure> {
-        self.open("OFF")
+        self.open("OFF", self.config.writer_cache_kib)
     }
 
     /// Opens a connection on which a write that reaches it by mistake fails instead of competing with the writer.
     pub(super) fn reader(&self) -> Result<Db, Failure> {
-        self.open("ON")
+        self.open("ON", self.config.reader_cache_kib)
     }
 
-    fn open(&self, query_only: &str) -> Result<Db, Failure> {
+    fn open(&self, query_only: &str, cache_kib: u32) -> Result<Db, Failure> {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let connection = Connection::open_with_flags(&self.path, flags)?;
         connection.busy_timeout(self.config.busy_timeout)?;
@@ -52,10 +52,12 @@ impl Opener {
         // The WAL file shrinks back to `journal_size_limit` after a large transaction.
         connection.execute_batch(&format!(
             "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA temp_store = MEMORY;
-             PRAGMA cache_size = -{}; PRAGMA journal_size_limit = {}; PRAGMA query_only = {query_only};",
-            self.config.cache_kib,
+             PRAGMA cache_size = -{cache_kib}; PRAGMA journal_size_limit = {}; PRAGMA query_only = {query_only};",
             64 * 1024 * 1024,
         ))?;
+        // `lower` of SQLite knows only ASCII.
+        let flags = FunctionFlags::SQLITE_UTF8 | FunctionFlags::SQLITE_DETERMINISTIC | FunctionFlags::SQLITE_DIRECTONLY;
+        connection.create_scalar_function("unicode_lower", 1, flags, |values| Ok(values.get::<String>(0)?.to_lowercase()))?;
         extension::observe(&connection, self.counters);
         Ok(Db(connection))
     }

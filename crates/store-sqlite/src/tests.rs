@@ -39,7 +39,7 @@ async fn pragmas_apply_to_writer_and_readers() {
         ("foreign_keys", "1", "1"),
         ("busy_timeout", "5000", "5000"),
         ("query_only", "0", "1"),
-        ("cache_size", "-8192", "-8192"),
+        ("cache_size", "-8192", "-2048"),
         ("temp_store", "2", "2"),
     ] {
         let on_writer = store.write(move |tx| pragma_value(tx.0, pragma)).await.unwrap();

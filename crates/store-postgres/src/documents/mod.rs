@@ -43,7 +43,8 @@ impl<'f> Conditions<'f> {
             collections: codec::texts(filter.collections.iter().map(String::as_str)),
             ids: column(&filter.ids, |id| id.0),
             status: filter.status.map(Word::word),
-            text: filter.text.as_ref().map(|text| codec::text(&text.to_lowercase()).into_owned()),
+            // In lower case by the database: some locales know only the letters of ASCII.
+            text: filter.text.as_deref().map(|text| codec::text(text).into_owned()),
             current: filter.current,
             links_to: filter.links_to.as_deref(),
         }
@@ -76,7 +77,7 @@ impl DocumentStore for PostgresStore {
         let found = documents!(
             "WHERE user_id = $1 AND (cardinality($2::text[]) = 0 OR collection = ANY($2)) AND (cardinality($3::uuid[]) = 0 OR id = ANY($3))
              AND ($4::text IS NULL OR status = $4)
-             AND ($5::text IS NULL OR strpos(lower(concat_ws(E'\n', filename, title, path)), $5) > 0) AND (NOT $6::boolean OR is_current)
+             AND ($5::text IS NULL OR strpos(lower(concat_ws(E'\n', filename, title, path)), lower($5)) > 0) AND (NOT $6::boolean OR is_current)
              AND ($7::text IS NULL OR EXISTS (
                  SELECT 1 FROM json_array_elements_text(replace(links::text, '\\u0000', '\\u0001')::json) AS l (uri) WHERE l.uri = $7))
              AND (created_at, id) < ($8, $9) ORDER BY created_at DESC, id DESC LIMIT $10",
@@ -106,7 +107,7 @@ impl DocumentStore for PostgresStore {
             r#"SELECT id AS "id!" FROM visible_documents
              WHERE user_id = $1 AND (cardinality($2::text[]) = 0 OR collection = ANY($2)) AND (cardinality($3::uuid[]) = 0 OR id = ANY($3))
              AND ($4::text IS NULL OR status = $4)
-             AND ($5::text IS NULL OR strpos(lower(concat_ws(E'\n', filename, title, path)), $5) > 0) AND (NOT $6::boolean OR is_current)
+             AND ($5::text IS NULL OR strpos(lower(concat_ws(E'\n', filename, title, path)), lower($5)) > 0) AND (NOT $6::boolean OR is_current)
              AND ($7::text IS NULL OR EXISTS (
                  SELECT 1 FROM json_array_elements_text(replace(links::text, '\u0000', '\u0001')::json) AS l (uri) WHERE l.uri = $7))"#,
             caller.user().0,

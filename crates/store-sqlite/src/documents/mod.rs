@@ -32,7 +32,7 @@ macro_rules! filtered {
             $select,
             " FROM visible_documents WHERE user_id = ?1 AND (?2 IS NULL OR collection IN (SELECT value FROM json_each(?2)))
              AND (?3 IS NULL OR id IN (SELECT unhex(value) FROM json_each(?3))) AND (?4 IS NULL OR status = ?4)
-             AND (?5 IS NULL OR instr(lower(filename || char(10) || coalesce(title, '') || char(10) || coalesce(path, '')), ?5))
+             AND (?5 IS NULL OR instr(unicode_lower(filename || char(10) || coalesce(title, '') || char(10) || coalesce(path, '')), ?5))
              AND (NOT ?6 OR is_current) AND (?7 IS NULL OR EXISTS (SELECT 1 FROM json_each(links) WHERE value = ?7)) ",
             $rest
         )

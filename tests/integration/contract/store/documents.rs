@@ -327,6 +327,12 @@ pub(super) async fn documents_are_listed_and_filtered(store: Arc<dyn Store>) {
     assert_eq!(store.document_ids(&w.caller, &linking("https://example.org/")).await.unwrap(), [ids[1]]);
     let listed = store.list_documents(&w.caller, &linking("https://example.org/"), &PAGE).await.unwrap();
     assert_eq!((listed.items.len(), count(linking("https://example.org/")).await, count(linking("https://example.org")).await), (1, 1, 0));
+    let named = |text: &str| DocumentFilter { text: Some(text.into()), ..DocumentFilter::default() };
+    let mut accented = document("9", None);
+    accented.document.filename = "Étude.md".into();
+    let accented = add(&w, accented).await.id;
+    // Whether "étude" finds it depends on the locale of the database.
+    assert_eq!(store.document_ids(&w.caller, &named("Étude.MD")).await.unwrap(), [accented]);
     let wrong = Page { first: 1, after: Some("x".into()) };
     assert!(matches!(store.list_documents(&w.caller, &none(), &wrong).await, Err(StoreError::BadCursor)));
     assert!(matches!(store.list_chunks(&w.caller, ids[0], &wrong).await, Err(StoreError::BadCursor)));

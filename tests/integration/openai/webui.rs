@@ -155,6 +155,25 @@ async fn program_with_its_own_model_gets_the_memory() {
     assert_eq!(texts(&server).await.len(), all.len());
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn text_that_was_told_several_times_is_one_entry_of_the_memory() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::start(folder.path());
+    let recollect = async |chat: &str, messages: Value| {
+        let request = server.http.post(server.url("/v1/memory")).header("x-openwebui-chat-id", chat);
+        request.json(&json!({ "messages": messages })).send().await.unwrap().json::<Value>().await.unwrap()
+    };
+    for chat in ["one", "two", "three"] {
+        recollect(chat, turns(&["My sister Maren lives in Ghent.", "Maren lives in Ghent [1].", "Thanks."])).await;
+    }
+    settle(&server).await;
+    let found = recollect("four", turns(&["Where does my sister Maren live?"])).await;
+    let block = found["memory"].as_str().unwrap();
+    for entry in [r#"the user said: "My sister Maren lives in Ghent.""#, r#"the assistant said: "Maren lives in Ghent.""#] {
+        assert_eq!(block.matches(entry).count(), 1, "{block}");
+    }
+}
+
 /// Once a document is attached to a chat, Open WebUI puts it before each new message.
 #[tokio::test(flavor = "multi_thread")]
 async fn message_with_documents_is_remembered_without_them() {

@@ -190,8 +190,12 @@ fn select(context: &Context, question: &UserText, history: &HashSet<MessageId>, 
     let is_new = |m: &RankedMessage| !history.contains(&m.message.id) && !sent.contains(m.message.text.as_str().trim());
     // An earlier question says nothing that helps to answer this one.
     let states = |m: &RankedMessage| m.message.kind != Some(MessageKind::Question);
+    // Who asks the same every day gets the same answer every day.
+    let mut told = HashSet::new();
+    let mut is_first =
+        |m: &RankedMessage| told.insert((m.message.role, m.message.speaker.clone(), m.message.text.as_str().trim().to_owned()));
     let passages = context.passages();
-    let passages = passages.iter().filter(|m| states(m) && is_new(m) && is_relevant(m)).take(MAX_MESSAGES);
+    let passages = passages.iter().filter(|m| states(m) && is_new(m) && is_relevant(m) && is_first(m)).take(MAX_MESSAGES);
     let passage = |m: &RankedMessage| context.chunk(m.message.id).map_or_else(|| message(m), chunk);
     facts.into_iter().chain(passages.map(passage)).collect()
 }
@@ -236,7 +240,11 @@ fn fact(f: &RankedFact, ontology: &Ontology) -> Item {
 }
 
 fn message(m: &RankedMessage) -> Item {
-    let text = m.message.text.as_str().trim();
+    let text = match m.message.role {
+        Role::Assistant => without_marks(m.message.text.as_str()),
+        Role::User | Role::Document => m.message.text.as_str().to_owned(),
+    };
+    let text = text.trim();
     let excerpt = text.get(..text.floor_char_boundary(MAX_EXCERPT)).unwrap_or(text);
     let cut = if excerpt.len() < text.len() { "…" } else { "" };
     let by = match (m.message.role, m.message.speaker.as_deref()) {
@@ -289,6 +297,24 @@ fn chunk(c: &RankedChunk) -> Item {
     )
 }
 
+/// Returns an earlier answer without its marks such as `[1]`: here they would name other entries. A mark follows a space, unlike an index in code.
+fn without_marks(answer: &str) -> String {
+    let mut text = String::with_capacity(answer.len());
+    let mut rest = answer;
+    while let Some((before, after)) = rest.split_once(" [") {
+        text.push_str(before);
+        rest = match after.split_once(']') {
+            Some((number, after)) if !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit()) => after,
+            _ => {
+                text.push_str(" [");
+                after
+            }
+        };
+    }
+    text.push_str(rest);
+    text
+}
+
 /// Writes a text as a JSON string: it stays on one line and inside of its quotation marks.
 fn quoted(text: &str) -> String {
     serde_json::Value::from(text).to_string()
@@ -328,6 +354,17 @@ mod tests {
         assert_eq!(found.sources.iter().map(|s| s.number).collect::<Vec<_>>(), [1, 2]);
         assert!(write_block(vec![item("too long")], 10, true).block.is_none());
         assert!(write_block(Vec::new(), 10_000, false).block.is_none(), "nothing is known");
+    }
+
+    #[test]
+    fn marks_of_an_earlier_answer_are_left_out() {
+        for (answer, expected) in [
+            ("John likes Mary [1]. She lives in Ghent [2] [13].", "John likes Mary. She lives in Ghent."),
+            ("Use a[0], or [see below] [x], and [", "Use a[0], or [see below] [x], and ["),
+            ("é [1", "é [1"),
+        ] {
+            assert_eq!(without_marks(answer), expected);
+        }
     }
 
     #[test]

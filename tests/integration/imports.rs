@@ -110,4 +110,6 @@ async fn unsuitable_imports_are_refused_before_anything_is_written() {
         .unwrap();
     let (well, output, _) = import(&data, &file, &["--format", "claude"]);
     assert!(well && output.contains("1 new messages") && output.contains("1 conversations in an unknown form"), "{output}");
+    let (well, _, errors) = import(&data, &file, &["--format", "chatgpt"]);
+    assert!(!well && errors.contains("no conversation could be read"), "{errors}");
 }

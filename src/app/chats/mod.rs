@@ -60,6 +60,14 @@ struct Summary {
     skipped: Skipped,
 }
 
+impl Summary {
+    /// Whether the file has conversations, and none has the form of its format.
+    fn is_of_other_form(&self) -> bool {
+        let unreadable = self.skipped.iter().any(|(reason, _)| reason == Reason::Unreadable);
+        unreadable && self.sessions == 0 && self.skipped.iter().all(|(reason, _)| reason == Reason::Unreadable)
+    }
+}
+
 /// Runs `recall import --format`.
 pub(super) async fn run(config: &Config, import: Import) -> anyhow::Result<()> {
     // Before the database is opened, so that a wrong file changes nothing.
@@ -84,6 +92,7 @@ pub(super) async fn run(config: &Config, import: Import) -> anyhow::Result<()> {
     if summary.messages > 0 {
         output::note(format_args!("a running server finds the facts in the background; otherwise the next one does"));
     }
+    anyhow::ensure!(!summary.is_of_other_form(), "no conversation could be read; does --format name the program that wrote the file?");
     Ok(())
 }
 

@@ -1,5 +1,7 @@
 //! Sets up logs and metrics.
 
+use std::io::IsTerminal;
+
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
 use tracing_subscriber::{EnvFilter, filter::filter_fn, layer::SubscriberExt, util::SubscriberInitExt};
 
@@ -19,12 +21,20 @@ pub(super) fn logs(config: &LogConfig) -> anyhow::Result<()> {
     let quiet = filter_fn(|event| !["async_openai", "rmcp"].iter().any(|library| event.target().starts_with(library)));
     let registry = tracing_subscriber::registry().with(filter).with(quiet);
     match config.format {
-        LogFormat::Text => registry.with(tracing_subscriber::fmt::layer().with_writer(std::io::stderr).with_target(false)).try_init()?,
+        LogFormat::Text => {
+            let layer = tracing_subscriber::fmt::layer().with_writer(std::io::stderr).with_target(false).with_ansi(has_colours());
+            registry.with(layer).try_init()?;
+        }
         LogFormat::Json => {
             registry.with(tracing_subscriber::fmt::layer().json().flatten_event(true).with_writer(std::io::stderr)).try_init()?;
         }
     }
     Ok(())
+}
+
+/// Whether lines of the log have colours. A file or a pipe gets none, and nobody does who sets `NO_COLOR` (<https://no-color.org>).
+fn has_colours() -> bool {
+    std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
 }
 
 /// Starts the collection of metrics.

@@ -16,10 +16,27 @@ use super::{ConfigError, Extraction, wrong};
 #[serde(default, deny_unknown_fields)]
 pub struct ServerConfig {
     /// Address and port for HTTP. Port 0 takes a free one.
+    #[serde(deserialize_with = "socket_address")]
     pub listen: SocketAddr,
     /// The address that browsers use, if it is not the listener's own: `http://recall.localhost`. Without a login it must be an address
     /// of this machine.
     pub public_url: Option<String>,
+}
+
+/// Reads an address with its port.
+fn socket_address<'de, D: Deserializer<'de>>(deserializer: D) -> Result<SocketAddr, D::Error> {
+    /// A variable of the environment that has a port alone is a number.
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Told {
+        Text(String),
+        Other(serde::de::IgnoredAny),
+    }
+    let address = match Told::deserialize(deserializer)? {
+        Told::Text(text) => text.parse().ok(),
+        Told::Other(_) => None,
+    };
+    address.ok_or_else(|| serde::de::Error::custom("is no IP address with a port; write one such as 127.0.0.1:9000 or [::1]:9000"))
 }
 
 impl Default for ServerConfig {

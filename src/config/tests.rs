@@ -105,7 +105,12 @@ fn every_variable_sets_an_existing_key() {
 #[test]
 fn errors_name_the_key() {
     for (file, env, expected) in [
-        ("[server]\nlisten = \"nowhere\"", &[][..], "server.listen (RECALL_LISTEN)"),
+        (
+            "[server]\nlisten = \"localhost:9000\"",
+            &[][..],
+            "server.listen (RECALL_LISTEN): is no IP address with a port; write one such as",
+        ),
+        ("", &[("RECALL_LISTEN", "9000")][..], "server.listen (RECALL_LISTEN): is no IP address with a port; write one such as"),
         ("", &[("RECALL_WORKERS", "many")][..], "processing.workers (RECALL_WORKERS)"),
         ("", &[("RECALL_WORKERS", "0")][..], "processing.workers (RECALL_WORKERS)"),
         ("", &[("RECALL_LISTEN", "0.0.0.0:8080")][..], "server.listen (RECALL_LISTEN): 0.0.0.0:8080 can be reached from other machines"),

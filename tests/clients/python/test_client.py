@@ -82,7 +82,7 @@ def test_forgotten_things_are_gone_until_it_is_undone(recall: Recall, new_sessio
     ]
     for arguments in inputs:
         dry = recall.forget(**arguments)
-        assert (dry.fact_count, dry.message_count, dry.token) == (1, 1, None)
+        assert (dry.fact_count, dry.message_count, dry.token, dry.undo_until) == (1, 1, None, None)
         assert ([fact.id for fact in dry.facts], dry.messages) == ([fact.id], (message,))
         assert known() == (1, 1)
         forgotten = recall.forget(**arguments, dry_run=False)
@@ -90,6 +90,7 @@ def test_forgotten_things_are_gone_until_it_is_undone(recall: Recall, new_sessio
         assert known() == (0, 0)
         assert recall.message(message.id) is None
         assert forgotten.token
+        assert forgotten.undo_until
         restored = recall.undo_forget(forgotten.token)
         assert (restored.fact_count, restored.message_count, restored.facts[0].id) == (1, 1, fact.id)
         assert known() == (1, 1)

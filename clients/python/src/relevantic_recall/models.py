@@ -366,11 +366,13 @@ class Forgotten:
     """The number of all these messages."""
     token: str | None
     """For `undo_forget`. None after a dry run, and if nothing was found."""
+    undo_until: datetime | None
+    """Until when `token` undoes it."""
 
     @classmethod
     def parse(cls, data: Json) -> Forgotten:
         facts, messages = tuple(map(Fact.parse, data["facts"])), tuple(map(Message.parse, data["messages"]))
-        return cls(facts, messages, data["factCount"], data["messageCount"], data["token"])
+        return cls(facts, messages, data["factCount"], data["messageCount"], data["token"], optional_time(data["undoUntil"]))
 
 
 @dataclass(frozen=True, slots=True)

@@ -186,7 +186,7 @@ impl AnswerType {
                     || any(&|i, w| {
                         is_number(&w.plain)
                             // "My first full one" counts nothing.
-                            && (w.plain != "one" || is_money(at(i + 1)) || list_contains(MEASURES, at(i + 1)) || is_number(at(i + 1)))
+                            && (w.plain != "one" || said.get(i + 1).is_some_and(|next| !is_function_word(next)))
                             && (!is_time(at(i + 1)) || is_day(at(i + 1)))
                             && !is_counted(at(i + 1), &said, i, question_words)
                     })
@@ -419,6 +419,7 @@ mod tests {
             ("How much does Tina weigh?", "Tina weighs 3.4 kilos."),
             ("How often was I there?", "I was there twice."),
             ("How far is it?", "It is one mile away."),
+            ("How big is my garden?", "My garden is one acre."),
             ("How much is my rent?", "My rent is 900."),
             ("How much rent do I pay?", "My rent is 900 now."),
             ("How much did we spend on groceries?", "we spent 300 on groceries in October"),

@@ -25,7 +25,7 @@ const SURE_TOGETHER: f32 = 0.87;
 /// Least probability of one message, or of two together, from which messages are shown as what comes nearest to an answer.
 const NEAR: f32 = 0.1;
 /// What a place further down in the order of the search costs a message in log odds, when those that come nearest are chosen. The search and the network err in
-/// different ways. Values from .1 to .2 do about the same on the development dialogues.
+/// different ways. Values from .1 to .3 do about the same on the development dialogues.
 const PLACE: f32 = 0.15;
 /// Most texts that the network reads for one wording of a question. Each takes some milliseconds.
 const MAX_TEXTS: usize = 40;
@@ -50,7 +50,7 @@ pub(super) struct Verified<'m> {
 struct Candidate<'m> {
     message: &'m Message,
     text: UserText,
-    /// The place of its message in the order of the search.
+    /// The place of its message in the order of the search, from 0. What cannot be quoted has none.
     place: usize,
     probability: f32,
 }
@@ -77,13 +77,14 @@ struct Pair<'c, 'm> {
     probability: f32,
 }
 
-/// Returns the quotes that come nearest to an answer, best first and one for each message; none if neither one message nor the pair is likely enough.
-fn nearest<'m>(candidates: &[Candidate<'m>], pair: Option<Pair<'_, 'm>>) -> Vec<Quote<'m>> {
+/// Returns the quotes that come nearest to an answer, best first and one for each message; none if neither one message nor the pair is likely enough. If one is,
+/// the others need not be.
+fn nearest<'m>(candidates: &[&Candidate<'m>], pair: Option<Pair<'_, 'm>>) -> Vec<Quote<'m>> {
     let likeliest = candidates.iter().map(|c| c.probability).chain(pair.iter().map(|p| p.probability)).fold(0.0, f32::max);
     if likeliest < NEAR {
         return Vec::new();
     }
-    let mut near: Vec<(f32, &Candidate<'m>)> = candidates.iter().map(|c| (c.nearness(c.probability), c)).collect();
+    let mut near: Vec<(f32, &Candidate<'m>)> = candidates.iter().map(|c| (c.nearness(c.probability), *c)).collect();
     if let Some(Pair { both, probability }) = pair {
         let nearness = both.map(|c| c.nearness(probability)).into_iter().fold(f32::MIN, f32::max);
         near.extend(both.map(|c| (nearness, c)));
@@ -91,6 +92,8 @@ fn nearest<'m>(candidates: &[Candidate<'m>], pair: Option<Pair<'_, 'm>>) -> Vec<
     near.sort_by(|a, b| b.0.total_cmp(&a.0));
     let mut seen = HashSet::new();
     near.retain(|(_, c)| seen.insert(c.message.id));
+    // The answer names three. A correction may stand for several.
+    near.truncate(2 * MAX_QUOTES);
     near.into_iter().map(|(_, c)| c.quote()).collect()
 }
 
@@ -121,7 +124,7 @@ impl QuoteFinder<'_> {
         candidates.extend(of(others).take(MAX_TEXTS - alone));
         let texts: Vec<UserText> = candidates.iter().map(|c| c.text.clone()).collect();
         let verified = verifier.verify(asked, &texts).await?;
-        candidates.iter_mut().zip(verified).for_each(|(candidate, probability)| candidate.probability = probability);
+        candidates.iter_mut().zip(verified).for_each(|(candidate, probability)| candidate.probability = probability.max(0.0));
         let mut sure: Vec<&Candidate<'m>> = candidates.iter().take(alone).filter(|c| c.probability >= SURE).collect();
         sure.sort_by(|a, b| b.probability.total_cmp(&a.probability));
         let mut quotes: Vec<Quote<'m>> = Vec::new();
@@ -138,7 +141,8 @@ impl QuoteFinder<'_> {
         if let Some(pair) = pair.as_ref().filter(|pair| pair.probability >= SURE_TOGETHER) {
             return Ok(Verified { quotes: pair.both.map(Candidate::quote).into(), nearest: Vec::new() });
         }
-        Ok(Verified { quotes: Vec::new(), nearest: nearest(&candidates, pair) })
+        let near: Vec<&Candidate<'m>> = candidates.iter().filter(|c| fits(c)).collect();
+        Ok(Verified { quotes: Vec::new(), nearest: nearest(&near, pair) })
     }
 
     /// Returns the two messages that most probably answer together: one tells who or what the question describes, and the other one, which has the same name,
@@ -170,7 +174,7 @@ impl QuoteFinder<'_> {
             .collect();
         let texts: Vec<UserText> = read.iter().map(|(_, text)| text.clone()).collect();
         let verified = verifier.verify(asked, &texts).await?;
-        let verified = verified.into_iter().zip(read).map(|(probability, (both, _))| Pair { both, probability });
+        let verified = verified.into_iter().zip(read).map(|(probability, (both, _))| Pair { both, probability: probability.max(0.0) });
         let surer = verified.filter(|pair| pair.both.iter().all(|c| pair.probability > c.probability));
         Ok(surer.max_by(|a, b| a.probability.total_cmp(&b.probability)))
     }

@@ -45,14 +45,16 @@ fn method_not_allowed() -> Response {
 /// Serves a static file for every path without a route, or 404.
 pub(crate) async fn static_file(method: Method, uri: Uri, headers: HeaderMap) -> Response {
     let path = uri.path().trim_start_matches('/');
+    let is_read = method == Method::GET || method == Method::HEAD;
     if path == "favicon.ico"
+        && is_read
         && let Some(icon) = icon_path()
     {
         return Redirect::temporary(&icon).into_response();
     }
     let path = if path.is_empty() { "index.html" } else { path };
     match StaticFiles::get(path) {
-        Some(file) if method == Method::GET || method == Method::HEAD => serve(path, file, &headers),
+        Some(file) if is_read => serve(path, file, &headers),
         Some(_) => {
             ApiError::refused(StatusCode::METHOD_NOT_ALLOWED, "METHOD_NOT_ALLOWED", "This page can only be read. Use GET.").into_response()
         }
@@ -60,7 +62,7 @@ pub(crate) async fn static_file(method: Method, uri: Uri, headers: HeaderMap) ->
     }
 }
 
-/// Path of the demo's icon. Browsers ask for `/favicon.ico` on each page that names no icon, such as `/healthz` or GraphiQL.
+/// Path of the demo's icon. Browsers ask for `/favicon.ico` on each page that names no icon, such as `/healthz`.
 fn icon_path() -> Option<String> {
     StaticFiles::iter().find(|name| name.starts_with("assets/mark-") && name.ends_with(".svg")).map(|name| format!("/{name}"))
 }

@@ -1,6 +1,9 @@
 //! The texts that wait to be encoded until the server is idle. They wait in memory: what a stopped server has not encoded is encoded when a search finds it.
 
-use std::sync::Arc;
+use std::sync::{
+    Arc,
+    atomic::{AtomicUsize, Ordering},
+};
 
 use lru::LruCache;
 use parking_lot::Mutex;
@@ -23,13 +26,15 @@ pub(crate) struct Unencoded {
 #[derive(Debug)]
 pub(crate) struct EncodingQueue {
     waiting: Mutex<LruCache<Unencoded, ()>>,
+    /// Number of texts that were taken and are being encoded.
+    taken: AtomicUsize,
     /// Held while some are encoded.
     running: Arc<Semaphore>,
 }
 
 impl Default for EncodingQueue {
     fn default() -> Self {
-        Self { waiting: Mutex::new(LruCache::unbounded()), running: Arc::new(Semaphore::new(1)) }
+        Self { waiting: Mutex::new(LruCache::unbounded()), taken: AtomicUsize::new(0), running: Arc::new(Semaphore::new(1)) }
     }
 }
 
@@ -43,12 +48,18 @@ impl EncodingQueue {
                 waiting.pop_lru();
             }
         }
-        metrics::gauge!("recall_unencoded_texts").set(waiting.len() as f64);
+        self.tell(waiting.len());
     }
 
-    /// Tells operators how many texts wait, after those that were taken are encoded.
+    /// Tells operators how many texts are not encoded: what was taken is encoded now.
     pub(crate) fn report(&self) {
-        metrics::gauge!("recall_unencoded_texts").set(self.waiting.lock().len() as f64);
+        let waiting = self.waiting.lock();
+        self.taken.store(0, Ordering::Relaxed);
+        self.tell(waiting.len());
+    }
+
+    fn tell(&self, waiting: usize) {
+        metrics::gauge!("recall_unencoded_texts").set((waiting + self.taken.load(Ordering::Relaxed)) as f64);
     }
 
     /// Takes up to `most` texts of one user and kind; `None` if nothing waits.
@@ -60,6 +71,7 @@ impl EncodingQueue {
         for text in &taken {
             waiting.pop(text);
         }
+        self.taken.store(taken.len(), Ordering::Relaxed);
         Some(taken)
     }
 

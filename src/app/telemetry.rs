@@ -32,7 +32,7 @@ pub(super) fn logs(config: &LogConfig) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Whether lines of the log have colours. A file or a pipe gets none, and nobody does who sets `NO_COLOR` (<https://no-color.org>).
+/// Whether lines of the log have colours: on a terminal, unless `NO_COLOR` is set (<https://no-color.org>).
 fn has_colours() -> bool {
     std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
 }

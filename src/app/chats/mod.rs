@@ -63,8 +63,7 @@ struct Summary {
 impl Summary {
     /// Whether the file has conversations, and none has the form of its format.
     fn is_of_other_form(&self) -> bool {
-        let unreadable = self.skipped.iter().any(|(reason, _)| reason == Reason::Unreadable);
-        unreadable && self.sessions == 0 && self.skipped.iter().all(|(reason, _)| reason == Reason::Unreadable)
+        self.sessions == 0 && self.skipped.iter().map(|(reason, _)| reason).eq([Reason::Unreadable])
     }
 }
 

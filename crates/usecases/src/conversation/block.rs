@@ -190,7 +190,7 @@ fn select(context: &Context, question: &UserText, history: &HashSet<MessageId>, 
     let is_new = |m: &RankedMessage| !history.contains(&m.message.id) && !sent.contains(m.message.text.as_str().trim());
     // An earlier question says nothing that helps to answer this one.
     let states = |m: &RankedMessage| m.message.kind != Some(MessageKind::Question);
-    // Who asks the same every day gets the same answer every day.
+    // A repeated question has the same answer again.
     let mut told = HashSet::new();
     let mut is_first =
         |m: &RankedMessage| told.insert((m.message.role, m.message.speaker.clone(), m.message.text.as_str().trim().to_owned()));
